@@ -1,0 +1,3 @@
+from exaudit.data.document import Document
+
+__all__ = ["Document"]

@@ -1,0 +1,47 @@
+"""Every error that exaudit raises on purpose.
+
+    ExauditError
+     ├── SettingError    an option or argument is wrong (also a ValueError)
+     ├── DataError       a file of documents is wrong; names the file and the line
+     ├── EncoderError    the Transformer cannot be found, or is not the one asked for
+     ├── ModelError      a model folder is damaged, too new, or of another encoder
+     └── SupportError    a support set is damaged, or does not fit the model or the request
+
+The command line prints the message of an ExauditError as one line and exits with status 1; anything else is a
+defect of ours. A message says what was found and what to do.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+__all__ = ["DataError", "EncoderError", "ExauditError", "ModelError", "SettingError", "SupportError"]
+
+
+class ExauditError(Exception):
+    """Base of all errors that exaudit raises on purpose."""
+
+
+class SettingError(ExauditError, ValueError):
+    """An option or an argument has a value that cannot be used."""
+
+
+class DataError(ExauditError, ValueError):
+    """A file of documents is wrong. The message starts with `file:line:` where they are known."""
+
+    def __init__(self, message: str, path: str | PathLike[str] | None = None, line: int | None = None) -> None:
+        self.path, self.line = path, line
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(where + message)
+
+
+class EncoderError(ExauditError):
+    """The Transformer cannot be found or loaded, or it is not the one asked for."""
+
+
+class ModelError(ExauditError):
+    """A model folder is missing, damaged, too new, or belongs to another encoder."""
+
+
+class SupportError(ExauditError):
+    """A support set is missing, damaged, or does not fit the model or the request."""
