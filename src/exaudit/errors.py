@@ -29,7 +29,9 @@ class SettingError(ExauditError, ValueError):
 class DataError(ExauditError, ValueError):
     """A file of documents is wrong. The message starts with `file:line:` where they are known."""
 
-    def __init__(self, message: str, path: str | PathLike[str] | None = None, line: int | None = None) -> None:
+    def __init__(
+        self, message: str, path: str | PathLike[str] | None = None, line: int | None = None
+    ) -> None:
         self.path, self.line = path, line
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(where + message)

@@ -74,7 +74,9 @@ class Document:
         for token in self.tokens:
             start = self.text.find(token, position)
             if start < 0:
-                raise DataError(f"document {self.id!r}: the token {token!r} is not in the text after character {position}")
+                raise DataError(
+                    f"document {self.id!r}: the token {token!r} is not in the text after character {position}"
+                )
             position = start + len(token)
             spans.append((start, position))
         return spans

@@ -1,0 +1,24 @@
+"""Where tensors live: the one place that decides between CPU and CUDA."""
+
+from __future__ import annotations
+
+import torch
+
+from exaudit.errors import SettingError
+
+__all__ = ["pick_device"]
+
+
+def pick_device(name: str | torch.device = "auto") -> torch.device:
+    """`auto` takes the GPU if there is one; anything else is taken at its word or refused."""
+    if isinstance(name, torch.device):
+        return name
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise SettingError(f"unknown device {name!r}; use auto, cpu or cuda") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise SettingError("device cuda was asked for, but torch sees no GPU here; use --device cpu")
+    return device

@@ -1,0 +1,32 @@
+"""Progress bars, on standard error, shown to people and not to log files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from tqdm import tqdm
+
+__all__ = ["progress"]
+
+
+def progress(
+    iterable: Iterable[Any] | None = None,
+    *,
+    total: int | None = None,
+    unit: str = "it",
+    desc: str = "",
+    **options: Any,
+) -> Any:
+    """A tqdm bar that shows itself only where standard error is a terminal."""
+    return tqdm(
+        iterable,
+        total=total,
+        unit=unit,
+        desc=desc,
+        file=sys.stderr,
+        disable=not sys.stderr.isatty(),
+        leave=False,
+        **options,
+    )
