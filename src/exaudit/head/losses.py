@@ -1,0 +1,45 @@
+"""The three losses: documents (3.1), tokens (3.3) and min-max (3.4). Each is averaged over the mini-batch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, softplus
+
+from exaudit.head.batch import Batch
+
+__all__ = ["document_loss", "document_max", "document_min", "min_max_loss", "token_loss"]
+
+
+def document_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """Cross-entropy of the document's label."""
+    return cross_entropy(logits, targets)
+
+
+def token_loss(scores: Tensor, piece_targets: Tensor) -> Tensor:
+    """L_n: binary cross-entropy of every piece, which carries the label of its word."""
+    return binary_cross_entropy_with_logits(scores, piece_targets)  # scores: s+- (T,)
+
+
+def document_max(batch: Batch, scores: Tensor) -> Tensor:
+    """s+-_max: the largest score of each document."""
+    return _reduce(batch, scores, "amax")  # (B,)
+
+
+def document_min(batch: Batch, scores: Tensor) -> Tensor:
+    """s+-_min: the smallest score of each document."""
+    return _reduce(batch, scores, "amin")  # (B,)
+
+
+def min_max_loss(batch: Batch, scores: Tensor, targets: Tensor) -> Tensor:
+    """L_min: some token of every document is negative. L_max: the largest token has the document's label."""
+    l_min = softplus(document_min(batch, scores))  # -log(1 - sigma(s)) (B,)
+    l_max = binary_cross_entropy_with_logits(
+        document_max(batch, scores), targets.to(scores.dtype), reduction="none"
+    )  # (B,)
+    return (l_min + l_max).mean() / 2
+
+
+def _reduce(batch: Batch, scores: Tensor, how: str) -> Tensor:
+    out = scores.new_zeros(len(batch))
+    return torch.scatter_reduce(out, 0, batch.documents, scores, how, include_self=False)

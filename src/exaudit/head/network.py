@@ -1,0 +1,209 @@
+"""The document classifier and its decomposition into token scores: section 3 of the paper, in one file.
+
+    t_n  = (e_BERT, e_word)                    a piece: frozen encoder layers and a trainable word embedding
+    h_m  = filter m slid over t_1 .. t_N       the feature maps
+    g_m  = max ReLU(h_m)                       the max-pool
+    o    = softmax(W g + b)                    the document's distribution over classes
+    n_m  = argmax ReLU(h_m)                    the piece that won filter m
+    s_n  = sum_m W_m g_m [n in n_m..n_m+Q-1] + b      a piece's contribution to each class
+    r_n  = h_1n, ..., h_Mn                     its exemplar vector, before the ReLU (width 1)
+
+Deviations from the paper's code: documents are laid end to end instead of padded, and special tokens are left out,
+so that neither can win a max-pool. A document shorter than a filter is read as if zeros followed it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import embedding
+
+from exaudit.errors import SettingError
+from exaudit.head.batch import Batch
+from exaudit.head.pooling import filter_max, responses, segment_max
+
+__all__ = ["Decomposition", "Head", "HeadConfig"]
+
+
+@dataclass(frozen=True)
+class HeadConfig:
+    """The shape of the head. `features` is the width of the encoder's part of t_n."""
+
+    features: int
+    vocabulary: int = 0  # rows of the word-embedding block; 0 leaves the block out
+    word_dimension: int = 300
+    filters: int = 1000  # M, for each width
+    widths: tuple[int, ...] = (1,)  # Q; several are concatenated after the max-pool
+    classes: int = 2  # C
+    dropout: float = 0.5
+    pool: str = "max"  # "none": every piece is scored by its own filters (dense supervised tagging)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "widths", tuple(self.widths))
+        if self.features + self.vocabulary == 0:
+            raise SettingError("the head has no input: give it an encoder, or word embeddings")
+        if self.filters < 1 or not self.widths or min(self.widths) < 1 or self.classes < 2:
+            raise SettingError("the head needs at least one filter, widths of 1 or more, and two classes")
+        if self.pool not in ("max", "none"):
+            raise SettingError(f"unknown pool {self.pool!r}; use max or none")
+        if self.pool == "none" and self.widths != (1,):
+            raise SettingError("pool none scores every piece by itself and needs filters of width 1")
+        if not 0 <= self.dropout < 1:
+            raise SettingError(f"dropout is {self.dropout}; it must be at least 0 and below 1")
+
+    @property
+    def inputs(self) -> int:
+        """D, the width of t_n."""
+        return self.features + (self.word_dimension if self.vocabulary else 0)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "widths": list(self.widths)}
+
+
+class Decomposition(NamedTuple):
+    """A batch taken apart, at the word level: scores and exemplars are averaged over the pieces of a word."""
+
+    logits: Tensor  # (B, C) W g + b
+    scores: Tensor  # (W, C) s_n for each class, with the bias
+    exemplars: Tensor | None  # (W, M) r_n
+
+
+class Head(nn.Module):
+    """A CNN with max-pooling and a linear layer, and its decomposition."""
+
+    def __init__(self, config: HeadConfig, *, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.config = config
+        self.sparse_gradients = True  # of the word embeddings: a step touches a few hundred words of thousands
+        c = config
+        self.filters = nn.ParameterList(torch.empty(c.filters, q * c.inputs) for q in c.widths)  # (M, Q * D)
+        self.filter_biases = nn.ParameterList(torch.empty(c.filters) for _ in c.widths)  # (M,)
+        self.weight = nn.Parameter(torch.empty(c.classes, c.filters * len(c.widths)))  # W (C, M)
+        self.bias = nn.Parameter(torch.empty(c.classes))  # b (C,)
+        self.embedding = (
+            nn.Parameter(torch.empty(c.vocabulary, c.word_dimension)) if c.vocabulary else None
+        )  # (V, E)
+        # The usual uniform(±1/sqrt(fan-in)) of torch's own convolution and linear layers.
+        layers = [*zip(self.filters, self.filter_biases, strict=True), (self.weight, self.bias)]
+        with torch.no_grad():
+            for weight, bias in layers:
+                bound = weight.shape[1] ** -0.5
+                weight.uniform_(-bound, bound, generator=generator)
+                bias.uniform_(-bound, bound, generator=generator)
+            if self.embedding is not None:
+                self.embedding.uniform_(-0.25, 0.25, generator=generator)
+
+    # -- 3.1 the document classifier ---------------------------------------------------------------
+
+    def pooled(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """g and n: what survives ReLU and max-pool, and the piece where each winning n-gram starts."""
+        values, starts = [], []
+        for width, weight, bias in zip(self.config.widths, self.filters, self.filter_biases, strict=True):
+            vectors, embedded, bounds, first = self._ngrams(batch, width)
+            value, row = filter_max(vectors, embedded, weight, bias, bounds)
+            values.append(value.relu())
+            starts.append(first[row])
+        return torch.cat(values, 1), torch.cat(starts, 1)  # (B, M) each
+
+    def logits(self, g: Tensor) -> Tensor:
+        return torch.addmm(self.bias, g, self.weight.t())  # (B, C)
+
+    # -- 3.2 from document labels to token labels -----------------------------------------------------
+
+    def contributions(self, batch: Batch, g: Tensor, starts: Tensor) -> Tensor:
+        """s_n for every piece and class: each filter's term W_m g_m goes to the pieces that won it."""
+        terms = (g[:, :, None] * self.weight.t()).reshape(-1, self.config.classes)  # (B * M, C)
+        scores = terms.new_zeros(len(batch.vectors), self.config.classes)  # (T, C)
+        if self.config.widths == (1,):
+            return scores.index_add(0, starts.reshape(-1), terms) + self.bias
+        last = (batch.bounds[1:] - 1).to(batch.device)[:, None]  # (B, 1)
+        per_filter = torch.tensor(self.config.widths, device=batch.device)
+        per_filter = per_filter.repeat_interleave(self.config.filters)  # (M,)
+        for q in range(max(self.config.widths)):
+            covered = ((q < per_filter) & (starts + q <= last)).reshape(-1)  # (B * M,)
+            scores = scores.index_add(0, (starts + q).reshape(-1)[covered], terms[covered])
+        return scores + self.bias
+
+    def dense_contributions(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
+        """s_n without the max-pool: every piece is scored by all of its own filters."""
+        h = torch.cat(self._token_parts(batch), 1) @ self.filters[0].t() + self.filter_biases[0]  # (T, M)
+        return self.logits(self.drop(h.relu(), generator))  # (T, C)
+
+    def forward(self, batch: Batch, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+        """Document logits and piece contributions, with dropout on the pooled output while training."""
+        g, starts = self.pooled(batch)
+        g = self.drop(g, generator)
+        if self.config.pool == "none":
+            return self.logits(g), self.dense_contributions(batch, generator)
+        return self.logits(g), self.contributions(batch, g, starts)
+
+    @torch.no_grad()
+    def decompose(self, batch: Batch, *, exemplars: bool = False) -> Decomposition:
+        """Scores of every word, and its exemplar vectors where asked for."""
+        if not exemplars:
+            was_training = self.training
+            self.eval()
+            logits, scores = self(batch)
+            self.train(was_training)
+            return Decomposition(logits, _word_means(batch, scores, fallback=self.bias), None)
+        if self.config.widths != (1,):
+            raise SettingError(
+                "exemplar vectors are defined for filters of width 1 only (train with --widths 1)"
+            )
+        embedded = None if self.embedding is None else embedding(batch.word_ids, self.embedding)  # type: ignore[arg-type]
+        h = responses(batch.vectors, embedded, self.filters[0], self.filter_biases[0])  # (T, M)
+        best, rows = segment_max(h, batch.bounds)
+        g = best.relu()  # (B, M)
+        pooled = self.config.pool == "max"
+        scores = self.contributions(batch, g, rows) if pooled else self.logits(h.relu())  # (T, C)
+        vectors = _word_means(batch, h, fallback=self.filter_biases[0])  # (W, M)
+        return Decomposition(self.logits(g), _word_means(batch, scores, fallback=self.bias), vectors)
+
+    # -- parts ------------------------------------------------------------------------------------------
+
+    def _token_parts(self, batch: Batch) -> list[Tensor]:
+        if self.embedding is None:
+            return [batch.vectors]
+        if batch.word_ids is None:
+            raise SettingError("this head has word embeddings, but the batch carries no word ids")
+        return [batch.vectors, embedding(batch.word_ids, self.embedding, sparse=self.sparse_gradients)]
+
+    def _ngrams(self, batch: Batch, width: int) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:
+        """All n-grams of a width as rows (Q * D wide), their document bounds, and their first pieces."""
+        parts = self._token_parts(batch)
+        if width == 1:
+            first = torch.arange(len(batch.vectors), device=batch.device)  # (T,)
+            return parts[0], parts[1] if len(parts) > 1 else None, batch.bounds, first
+        tokens = torch.cat(parts, 1)  # (T, D)
+        tokens = torch.cat(
+            [tokens, tokens.new_zeros(1, tokens.shape[1])]
+        )  # row T: the zeros after a short document
+        lengths = batch.bounds.diff()  # (B,)
+        counts = (lengths - width + 1).clamp(min=1)  # (B,) n-grams of each document
+        bounds = torch.cat([counts.new_zeros(1), counts.cumsum(0)])  # (B + 1,)
+        owner = torch.repeat_interleave(torch.arange(len(counts)), counts)  # (T',)
+        first = batch.bounds[owner] + torch.arange(len(owner)) - bounds[owner]  # (T',)
+        reach = first[:, None] + torch.arange(width)  # (T', Q)
+        reach = torch.where(reach < batch.bounds[owner + 1, None], reach, len(tokens) - 1).to(batch.device)
+        return tokens[reach].flatten(1), None, bounds, first.to(batch.device)
+
+    def drop(self, values: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Dropout, while training, from a generator of its own: runs repeat."""
+        keep = 1 - self.config.dropout
+        if not self.training or keep == 1:
+            return values
+        mask = torch.empty_like(values).bernoulli_(keep, generator=generator)
+        return values * mask / keep
+
+
+def _word_means(batch: Batch, values: Tensor, *, fallback: Tensor) -> Tensor:
+    """Average over the pieces of each word. A word cut off by a maximum length has none and gets `fallback`."""
+    count = int(batch.word_bounds[-1])
+    if len(values) == count and bool((batch.words == torch.arange(count, device=batch.device)).all()):
+        return values  # one piece a word: nothing to average
+    sums = values.new_zeros(count, values.shape[1]).index_add_(0, batch.words, values)  # (W, ...)
+    pieces = torch.bincount(batch.words, minlength=count)[:, None]  # (W, 1)
+    return torch.where(pieces > 0, sums / pieces.clamp(min=1), fallback.to(values.dtype))

@@ -1,0 +1,269 @@
+"""Training the head on frozen features: the paper's recipe, checkpointed every epoch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from exaudit._files import replace_file
+from exaudit._progress import progress
+from exaudit.encode.packed import Packed
+from exaudit.errors import ModelError, SettingError
+from exaudit.head.adadelta import Adadelta
+from exaudit.head.batch import Batch
+from exaudit.head.losses import document_loss, min_max_loss, token_loss
+from exaudit.head.network import Head
+from exaudit.metrics import Counts, best_offset, document_metrics, f_beta, token_metrics
+
+__all__ = ["DocumentFeatures", "History", "LabelledFeatures", "TrainingConfig", "train"]
+
+LOSSES = ("document", "min-max", "token")
+CRITERIA = ("f1", "accuracy", "loss", "token-f0.5")
+
+
+class DocumentFeatures(Protocol):
+    """What training reads documents from: `exaudit.encode.features.Features`, or its like."""
+
+    def __len__(self) -> int: ...
+
+    def packed(self, indices: Sequence[int]) -> Packed: ...
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """The paper's defaults. `select` chooses the epoch on dev; None takes what fits the loss."""
+
+    loss: str = "document"
+    epochs: int = 20
+    batch_size: int = 50
+    learning_rate: float = 1.0
+    clip: float = 3.0
+    select: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.loss not in LOSSES:
+            raise SettingError(f"unknown loss {self.loss!r}; use one of {', '.join(LOSSES)}")
+        if self.select is not None and self.select not in CRITERIA:
+            raise SettingError(
+                f"cannot choose the epoch by {self.select!r}; use one of {', '.join(CRITERIA)}"
+            )
+        if self.epochs < 1 or self.batch_size < 1:
+            raise SettingError("training needs at least one epoch and one document a batch")
+
+    @property
+    def criterion(self) -> str:
+        return self.select or ("token-f0.5" if self.loss == "token" else "f1")
+
+    @property
+    def by_tokens(self) -> bool:
+        """After min-max or token training the final layer drifts: a document is positive if one of its tokens is."""
+        return self.loss != "document"
+
+
+@dataclass(frozen=True)
+class LabelledFeatures:
+    """Features of documents with what is known of their words and labels."""
+
+    features: DocumentFeatures
+    word_counts: NDArray[np.int64]  # (documents,)
+    targets: NDArray[np.int64]  # (documents,) 0 or 1
+    token_targets: Sequence[NDArray[np.int8]] | None = None  # 0 or 1 for every word
+    word_ids: Sequence[NDArray[np.int64]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def batch(self, indices: Sequence[int]) -> Batch:
+        ids = None if self.word_ids is None else [self.word_ids[i] for i in indices]
+        return Batch.of(self.features.packed(indices), [int(self.word_counts[i]) for i in indices], ids)
+
+    def piece_targets(self, batch: Batch, indices: Sequence[int]) -> Tensor:
+        if self.token_targets is None:
+            raise SettingError("the token loss needs token labels, and these documents have none")
+        words = np.concatenate([self.token_targets[i] for i in indices]).astype(np.float32)  # (W,)
+        return torch.from_numpy(words).to(batch.device)[batch.words]  # (T,)
+
+
+@dataclass
+class History:
+    """What happened in each epoch, and which one was kept."""
+
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    best: int = 0  # the epoch kept, counted from 1
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def train(
+    head: Head,
+    data: LabelledFeatures,
+    dev: LabelledFeatures,
+    config: TrainingConfig,
+    *,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    report: Callable[[dict[str, Any]], None] | None = None,
+) -> History:
+    """Train `head` in place and leave it with the weights of the epoch that did best on dev.
+
+    With `checkpoint`, the whole state is written there after every epoch; `resume` goes on from it and ends with
+    the same weights as a run that was never stopped: each epoch draws its random numbers from (seed, epoch) alone.
+    """
+    if config.loss == "token" and (data.token_targets is None or dev.token_targets is None):
+        raise SettingError("--loss token needs token labels in both the training and the dev file")
+    optimizer = Adadelta(head.parameters(), lr=config.learning_rate)
+    history, best = History(), {name: tensor.clone() for name, tensor in head.state_dict().items()}
+    identity = _identity(head, data, dev, config)
+    if resume and checkpoint is not None and checkpoint.exists():
+        history, best = _restore(checkpoint, identity, head, optimizer)
+    for epoch in range(len(history.epochs) + 1, config.epochs + 1):
+        loss = _epoch(head, data, config, optimizer, epoch)
+        record = {"epoch": epoch, "loss": loss, **evaluate(head, dev, by_tokens=config.by_tokens)}
+        history.epochs.append(record)
+        if epoch == 1 or _merit(record, config) > _merit(history.epochs[history.best - 1], config):
+            history.best = epoch
+            best = {name: tensor.clone() for name, tensor in head.state_dict().items()}
+        if checkpoint is not None:
+            _save(checkpoint, identity, head, best, optimizer, history)
+        if report is not None:
+            report(record)
+    head.load_state_dict(best)
+    return history
+
+
+def _epoch(
+    head: Head, data: LabelledFeatures, config: TrainingConfig, optimizer: Adadelta, epoch: int
+) -> float:
+    head.train()
+    device = head.weight.device
+    draws = np.random.default_rng([config.seed, epoch])
+    generator = torch.Generator(device=device).manual_seed(int(draws.integers(2**62)))
+    order = draws.permutation(len(data))
+    steps = range(0, len(order), config.batch_size)
+    losses = []
+    for start in progress(steps, unit="batch", desc=f"epoch {epoch}"):
+        indices = order[start : start + config.batch_size].tolist()
+        batch = data.batch(indices)
+        loss = batch_loss(head, batch, data, indices, config.loss, generator)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step(clip=config.clip)
+        losses.append(loss.detach())
+    return float(torch.stack(losses).mean())
+
+
+def batch_loss(
+    head: Head,
+    batch: Batch,
+    data: LabelledFeatures,
+    indices: Sequence[int],
+    loss: str,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """The loss of one mini-batch."""
+    targets = torch.from_numpy(data.targets[list(indices)]).to(batch.device)  # (B,)
+    if loss == "document":
+        g, _ = head.pooled(batch)
+        return document_loss(head.logits(head.drop(g, generator)), targets)
+    _, contributions = head(batch, generator)
+    scores = contributions[:, 1] - contributions[:, 0]  # s+- (T,)
+    if loss == "min-max":
+        return min_max_loss(batch, scores, targets)
+    return token_loss(scores, data.piece_targets(batch, indices))
+
+
+def scored(
+    head: Head, data: LabelledFeatures, *, batch_size: int = 200
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """Logit difference and word scores s+- of every document, in order."""
+    head.eval()
+    for start in range(0, len(data), batch_size):
+        batch = data.batch(range(start, min(start + batch_size, len(data))))
+        parts = head.decompose(batch)
+        logits = (parts.logits[:, 1] - parts.logits[:, 0]).float().cpu().numpy()  # (B,)
+        scores = (parts.scores[:, 1] - parts.scores[:, 0]).float().cpu().numpy()  # (W,)
+        ends = batch.word_bounds.tolist()
+        for b, (first, last) in enumerate(pairwise(ends)):
+            yield logits[b], scores[first:last]
+
+
+def evaluate(head: Head, dev: LabelledFeatures, *, by_tokens: bool) -> dict[str, Any]:
+    """Document metrics, mean document loss, and token metrics where token labels are known."""
+    logits, scores = zip(*scored(head, dev), strict=True)
+    outputs = np.array([s.max() for s in scores]) if by_tokens else np.array(logits)
+    loss = np.logaddexp(0, np.where(dev.targets == 1, -outputs, outputs)).mean()
+    result: dict[str, Any] = {
+        "dev_loss": float(loss),
+        "document": document_metrics(Counts.of(outputs > 0, dev.targets)),
+    }
+    if dev.token_targets is not None:
+        words, truth = np.concatenate(scores), np.concatenate(dev.token_targets)
+        result["token"] = token_metrics(Counts.of(words > 0, truth))
+        offset = best_offset(words, truth)
+        result["token_best_f0.5"] = f_beta(words > offset, truth, 0.5)
+    return result
+
+
+def _merit(record: dict[str, Any], config: TrainingConfig) -> float:
+    if config.criterion == "loss":
+        return -float(record["dev_loss"])
+    if config.criterion == "token-f0.5":  # with the boundary that will be tuned on the same labels afterwards
+        return float(record["token_best_f0.5"])
+    return float(record["document"][config.criterion])
+
+
+# -- checkpoints: one safetensors file, its JSON in the header, replaced as a whole -------------------
+
+
+def _identity(head: Head, data: LabelledFeatures, dev: LabelledFeatures, config: TrainingConfig) -> str:
+    digest = hashlib.sha256(json.dumps([head.config.to_json(), asdict(config)], sort_keys=True).encode())
+    for part in (data, dev):
+        digest.update(part.targets.tobytes() + part.word_counts.tobytes())
+    return digest.hexdigest()
+
+
+def _save(
+    path: Path, identity: str, head: Head, best: dict[str, Tensor], optimizer: Adadelta, history: History
+) -> None:
+    tensors = {f"head.{k}": v for k, v in head.state_dict().items()}
+    tensors |= {f"best.{k}": v for k, v in best.items()}
+    tensors |= {f"optimizer.{k}": v for k, v in optimizer.state().items()}
+    tensors = {k: v.contiguous().cpu() for k, v in tensors.items()}
+    with replace_file(path) as temporary:
+        save_file(tensors, temporary, {"identity": identity, "history": json.dumps(history.to_json())})
+
+
+def _restore(path: Path, identity: str, head: Head, optimizer: Adadelta) -> tuple[History, dict[str, Tensor]]:
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+    except SafetensorError as error:
+        raise ModelError(f"{path}: the checkpoint is damaged ({error}); delete it and train anew") from error
+    if metadata.get("identity") != identity:
+        raise ModelError(
+            f"{path}: the checkpoint is of a run with other settings or other data; "
+            "use the same command as before, or train without --resume"
+        )
+
+    def part(prefix: str) -> dict[str, Tensor]:
+        return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+    head.load_state_dict(part("head."))
+    optimizer.load_state(part("optimizer."))
+    device = head.weight.device
+    return History(**json.loads(metadata["history"])), {k: v.to(device) for k, v in part("best.").items()}

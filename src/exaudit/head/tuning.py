@@ -1,0 +1,145 @@
+"""Tuning the Transformer itself, before it is frozen and the head is trained on it.
+
+The head sits on the encoder while it is tuned, so that the gradient speaks of tokens; afterwards that head may be
+thrown away. AdamW with a linear warm-up and decay, one rate for the encoder and a larger one for the head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import nn
+
+from exaudit._progress import progress
+from exaudit.encode.packed import Packed
+from exaudit.errors import SettingError
+from exaudit.head.losses import document_loss, min_max_loss, token_loss
+from exaudit.head.network import Head
+from exaudit.head.training import LabelledFeatures
+
+__all__ = ["TunableEncoder", "TuningConfig", "tune"]
+
+
+class TunableEncoder(Protocol):
+    """What tuning needs of `exaudit.encode.transformer.Transformer`."""
+
+    module: nn.Module
+
+    def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed: ...
+
+
+@dataclass(frozen=True)
+class TuningConfig:
+    """How the encoder is tuned. `loss` may join several of document, min-max and token with a plus sign."""
+
+    loss: str = "document+min-max"
+    epochs: int = 2
+    batch_size: int = 32
+    learning_rate: float = 5e-5
+    head_learning_rate: float = 1e-3
+    warm_up: float = 0.1
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    seed: int = 0
+
+    @property
+    def losses(self) -> list[str]:
+        return self.loss.split("+")
+
+    def __post_init__(self) -> None:
+        unknown = set(self.losses) - {"document", "min-max", "token"}
+        if unknown or self.epochs < 1:
+            raise SettingError(f"cannot tune with loss {self.loss!r} for {self.epochs} epochs")
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Lets LabelledFeatures read documents through the encoder, with gradients."""
+
+    encoder: TunableEncoder
+    token_lists: Sequence[Sequence[str]]
+
+    def __len__(self) -> int:
+        return len(self.token_lists)
+
+    def packed(self, indices: Sequence[int]) -> Packed:
+        return self.encoder.pack([self.token_lists[i] for i in indices])
+
+
+def tune(
+    encoder: TunableEncoder,
+    head: Head,
+    token_lists: Sequence[Sequence[str]],
+    labelled: LabelledFeatures,
+    config: TuningConfig,
+    *,
+    report: Callable[[dict[str, Any]], None] | None = None,
+) -> None:
+    """Tune encoder and head in place. `labelled` gives the labels; its features are not read."""
+    data = LabelledFeatures(
+        _Reader(encoder, token_lists), labelled.word_counts, labelled.targets, labelled.token_targets, labelled.word_ids
+    )
+    optimizer = _optimizer(encoder.module, head, config)
+    steps_per_epoch = -(-len(data) // config.batch_size)
+    total = steps_per_epoch * config.epochs
+    warm = max(1, int(config.warm_up * total))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, (total - step) / max(1, total - warm))
+    )
+    device = head.weight.device
+    head.sparse_gradients = False  # AdamW takes dense gradients only
+    encoder.module.train()
+    head.train()
+    torch.manual_seed(config.seed)  # the encoder's own dropout draws from the global generator
+    for epoch in range(1, config.epochs + 1):
+        draws = np.random.default_rng([config.seed, epoch, 1])
+        generator = torch.Generator(device=device).manual_seed(int(draws.integers(2**62)))
+        order = draws.permutation(len(data))
+        losses = []
+        for start in progress(range(0, len(order), config.batch_size), unit="batch", desc=f"tuning {epoch}"):
+            indices = order[start : start + config.batch_size].tolist()
+            loss = _loss(head, data, indices, config, generator)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_([*encoder.module.parameters(), *head.parameters()], config.clip)
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.detach())
+        if report is not None:
+            report({"tuning_epoch": epoch, "loss": float(torch.stack(losses).mean())})
+    encoder.module.eval()
+    head.eval()
+    head.sparse_gradients = True
+
+
+def _loss(
+    head: Head, data: LabelledFeatures, indices: Sequence[int], config: TuningConfig, generator: torch.Generator
+) -> torch.Tensor:
+    batch = data.batch(indices)
+    targets = torch.from_numpy(data.targets[list(indices)]).to(batch.device)  # (B,)
+    logits, contributions = head(batch, generator)
+    scores = contributions[:, 1] - contributions[:, 0]  # s+- (T,)
+    terms = []
+    if "document" in config.losses:
+        terms.append(document_loss(logits, targets))
+    if "min-max" in config.losses:
+        terms.append(min_max_loss(batch, scores, targets))
+    if "token" in config.losses:
+        terms.append(token_loss(scores, data.piece_targets(batch, indices)))
+    return torch.stack(terms).sum()
+
+
+def _optimizer(module: nn.Module, head: Head, config: TuningConfig) -> torch.optim.AdamW:
+    decayed = [p for p in module.parameters() if p.ndim > 1]
+    plain = [p for p in module.parameters() if p.ndim <= 1]  # biases and layer norms are not decayed
+    return torch.optim.AdamW(
+        [
+            {"params": decayed, "lr": config.learning_rate, "weight_decay": config.weight_decay},
+            {"params": plain, "lr": config.learning_rate, "weight_decay": 0.0},
+            {"params": list(head.parameters()), "lr": config.head_learning_rate, "weight_decay": 0.0},
+        ]
+    )

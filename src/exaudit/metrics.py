@@ -1,0 +1,112 @@
+"""How well decisions agree with the truth, for documents and tokens, with baselines and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Counts", "best_offset", "bootstrap", "document_metrics", "f_beta", "token_metrics"]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A two-by-two table of decisions against the truth. A ratio without a denominator is 0."""
+
+    true_positive: int
+    false_positive: int
+    false_negative: int
+    true_negative: int
+
+    @classmethod
+    def of(cls, decided: NDArray[np.generic], truth: NDArray[np.generic]) -> Counts:
+        decided, truth = np.asarray(decided) > 0, np.asarray(truth) > 0
+        if decided.shape != truth.shape:
+            raise ValueError(f"{decided.size} decisions but {truth.size} true labels")
+        both = int((decided & truth).sum())
+        said, true = int(decided.sum()), int(truth.sum())
+        return cls(both, said - both, true - both, decided.size - said - true + both)
+
+    @property
+    def accuracy(self) -> float:
+        return _ratio(self.true_positive + self.true_negative, self.total)
+
+    @property
+    def total(self) -> int:
+        return self.true_positive + self.false_positive + self.false_negative + self.true_negative
+
+    @property
+    def precision(self) -> float:
+        return _ratio(self.true_positive, self.true_positive + self.false_positive)
+
+    @property
+    def recall(self) -> float:
+        return _ratio(self.true_positive, self.true_positive + self.false_negative)
+
+    def f(self, beta: float = 1.0) -> float:
+        """F_beta; below 1, precision weighs more than recall."""
+        wrong = beta**2 * self.false_negative + self.false_positive
+        return _ratio((1 + beta**2) * self.true_positive, (1 + beta**2) * self.true_positive + wrong)
+
+    @property
+    def mcc(self) -> float:
+        """Matthews correlation: 0 for a coin, 1 for the truth, whatever the balance of classes."""
+        tp, fp, fn, tn = self.true_positive, self.false_positive, self.false_negative, self.true_negative
+        product = float(tp + fp) * float(tp + fn) * float(tn + fp) * float(tn + fn)
+        return 0.0 if product == 0 else (tp * tn - fp * fn) / product**0.5
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def f_beta(decided: NDArray[np.generic], truth: NDArray[np.generic], beta: float = 1.0) -> float:
+    return Counts.of(decided, truth).f(beta)
+
+
+def document_metrics(counts: Counts) -> dict[str, float]:
+    c = counts
+    return {"accuracy": c.accuracy, "precision": c.precision, "recall": c.recall, "f1": c.f(), "mcc": c.mcc}
+
+
+def token_metrics(counts: Counts) -> dict[str, float]:
+    c = counts
+    return {"precision": c.precision, "recall": c.recall, "f1": c.f(), "f0.5": c.f(0.5), "mcc": c.mcc}
+
+
+def best_offset(scores: NDArray[np.floating], truth: NDArray[np.generic], beta: float = 0.5) -> float:
+    """The decision boundary (positive where score > offset) with the highest F_beta; 0 where nothing beats it."""
+    order = np.argsort(-scores, kind="stable")
+    scores, hits = np.asarray(scores, dtype=np.float64)[order], np.asarray(truth)[order] > 0
+    said = np.arange(1, len(scores) + 1)
+    right = np.cumsum(hits)
+    f = (1 + beta**2) * right / (beta**2 * max(int(hits.sum()), 1) + said)
+    below = np.append(scores[1:], scores[-1] - 2.0)
+    f[below == scores] = -1  # a boundary cannot stand between equal scores
+    best = int(f.argmax())
+    if f[best] <= f_beta(scores > 0, hits, beta):
+        return 0.0
+    return float((scores[best] + below[best]) / 2)
+
+
+def bootstrap(
+    measure: Callable[[Counts], dict[str, float]],
+    documents: Sequence[Counts],
+    *,
+    draws: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> dict[str, tuple[float, float]]:
+    """Percentile intervals, drawing whole documents: the tokens of one document are not independent."""
+    tables = np.array([astuple(c) for c in documents])  # (documents, 4)
+    generator = np.random.default_rng(seed)
+    values: dict[str, list[float]] = {}
+    for _ in range(draws):
+        drawn = tables[generator.integers(0, len(tables), len(tables))].sum(0)
+        for name, value in measure(Counts(*drawn.tolist())).items():
+            values.setdefault(name, []).append(value)
+    edges = np.array([(1 - level) / 2, (1 + level) / 2])
+    quantiles = {name: np.quantile(drawn, edges) for name, drawn in values.items()}
+    return {name: (float(low), float(high)) for name, (low, high) in quantiles.items()}

@@ -1,0 +1,76 @@
+"""The model card: what a person should know of a model before using it, as Markdown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["card"]
+
+
+def card(description: dict[str, Any]) -> str:
+    """A card from the same facts that model.json holds."""
+    labels, head, record, encoder = (description[k] for k in ("labels", "head", "record", "encoder"))
+    settings = description["settings"]
+    lines = [
+        "# A document classifier with a decision for every word",
+        "",
+        f"Tells **{_plain(labels['positive'])}** (positive class) from **{_plain(labels['negative'])}**, and marks the "
+        "words that carry the positive class. Made with exaudit "
+        f"{description['exaudit']} after Schmaltz (2021), *Detecting Local Insights from Global Labels*.",
+        "",
+        "## Use",
+        "",
+        "```",
+        "exaudit label THIS_FOLDER new.jsonl --out labelled.jsonl",
+        "```",
+        "",
+        "## Training",
+        "",
+        f"- documents: {record['documents']:,} for training, {record['dev_documents']:,} for choosing the epoch",
+        f"- loss: {record['loss']}" + (f", after {record['initial']}" if record.get("initial") else ""),
+        f"- epoch kept: {record['history']['best']} of {len(record['history']['epochs'])}, by dev {record['criterion']}",
+        f"- seed: {settings['seed']}; batch {settings['batch_size']}; learning rate {settings['learning_rate']}",
+        f"- head: {head['filters']} filters of width {', '.join(map(str, head['widths']))}, "
+        f"{head['vocabulary']:,} word embeddings",
+        f"- encoder: {_encoder(encoder, record)}",
+        "",
+        "## On the dev documents",
+        "",
+        *_table(record["dev"]),
+        "",
+        "## Limits",
+        "",
+        "- The epoch was chosen on these dev documents, so the figures above flatter; evaluate on a test set.",
+        "- " + _token_note(record),
+        "- Text unlike the training documents is scored all the same: build a support set and use admission.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _plain(name: str) -> str:
+    """A label name that cannot break out of the Markdown around it."""
+    return "".join(c if c.isalnum() or c in " -_." else f"&#{ord(c)};" for c in str(name))
+
+
+def _encoder(encoder: dict[str, Any] | None, record: dict[str, Any]) -> str:
+    if encoder is None:
+        return "none (word embeddings only)"
+    kind = "tuned, in this folder" if encoder["name"] == "encoder" else f"{_plain(encoder['name'])}, frozen"
+    layers = ", ".join(map(str, encoder["layers"]))
+    return f"{kind}; layers {layers}; fingerprint `{encoder['fingerprint'][:16]}`"
+
+
+def _token_note(record: dict[str, Any]) -> str:
+    if record["loss"] == "token":
+        return "The token decisions were trained on token labels, and their boundary tuned on dev."
+    return "No token label was used in training: the token decisions follow from document labels alone."
+
+
+def _table(dev: dict[str, Any]) -> list[str]:
+    rows = ["| level | " + " | ".join(dev["document"]) + " |", "|---" * (len(dev["document"]) + 1) + "|"]
+    rows.append("| document | " + " | ".join(f"{v:.3f}" for v in dev["document"].values()) + " |")
+    if "token" in dev:
+        rows += ["", "| level | " + " | ".join(dev["token"]) + " |", "|---" * (len(dev["token"]) + 1) + "|"]
+        rows.append("| token | " + " | ".join(f"{v:.3f}" for v in dev["token"].values()) + " |")
+    return rows

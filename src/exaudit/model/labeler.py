@@ -1,0 +1,275 @@
+"""The estimator that users import: trains on documents, labels documents and their words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from exaudit._device import pick_device
+from exaudit._progress import progress
+from exaudit.data.document import Document
+from exaudit.data.labels import LabelNames
+from exaudit.encode.features import Features
+from exaudit.encode.packed import Packed
+from exaudit.encode.transformer import Transformer
+from exaudit.encode.words import Vocabulary
+from exaudit.errors import DataError, ModelError, SettingError
+from exaudit.head.batch import Batch
+from exaudit.head.network import Head
+from exaudit.metrics import best_offset
+from exaudit.model import fitting, folder
+from exaudit.model.scores import TokenScores
+
+__all__ = ["Labeler", "as_documents"]
+
+_CHUNK = 2048  # documents sorted by length together while labelling
+
+
+class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A document classifier whose decision comes apart into a decision for every word.
+
+    >>> labeler = Labeler().fit(texts, labels)          # document labels only
+    >>> labeler.predict(["The soup was cold ."])        # document decisions, as scikit-learn has it
+    >>> labeler.label(["The soup was cold ."])[0]       # TokenScores: a score for every word
+
+    X may be texts, lists of tokens, or `Document`s; y the labels (left out where Documents carry theirs).
+
+    Parameters
+    ----------
+    encoder : "minilm" (the embedded default), a folder, a hub name, or "none" for word embeddings only.
+    layers : hidden layers to concatenate, counted from 1; None takes the encoder's default.
+    max_length : cut documents after so many word pieces; None cuts nothing.
+    tune_encoder : fine-tune the Transformer on the labels before it is frozen.
+    vocabulary, word_dimension, word_vectors : the trainable word embeddings (0 leaves them out), and a
+        word2vec or GloVe file to start them from.
+    filters, widths, dropout, pool : the head; see `HeadConfig`.
+    loss : "document", "min-max" or "token".
+    epochs, batch_size, learning_rate, select : training; `select` is f1, accuracy, loss or token-f0.5.
+    positive : the positive class, where its name does not tell.
+    seed, device, precision : precision "bfloat16" runs the encoder in half precision on a GPU.
+    cache : folder of the feature cache; None takes the usual place, "" keeps features in memory.
+    """
+
+    def __init__(
+        self,
+        *,
+        encoder: str = "minilm",
+        layers: Sequence[int] | None = None,
+        max_length: int | None = None,
+        tune_encoder: bool = False,
+        vocabulary: int = 7500,
+        word_dimension: int = 300,
+        word_vectors: str | None = None,
+        filters: int = 1000,
+        widths: Sequence[int] = (1,),
+        dropout: float = 0.5,
+        pool: str = "max",
+        loss: str = "document",
+        epochs: int = 20,
+        batch_size: int = 50,
+        learning_rate: float = 1.0,
+        select: str | None = None,
+        positive: str | None = None,
+        seed: int = 0,
+        device: str = "auto",
+        precision: str = "float32",
+        cache: str | None = None,
+    ) -> None:
+        self.encoder = encoder
+        self.layers = layers
+        self.max_length = max_length
+        self.tune_encoder = tune_encoder
+        self.vocabulary = vocabulary
+        self.word_dimension = word_dimension
+        self.word_vectors = word_vectors
+        self.filters = filters
+        self.widths = widths
+        self.dropout = dropout
+        self.pool = pool
+        self.loss = loss
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.select = select
+        self.positive = positive
+        self.seed = seed
+        self.device = device
+        self.precision = precision
+        self.cache = cache
+
+    # Set by fit and load:
+    names_: LabelNames
+    classes_: NDArray[Any]
+    head_: Head
+    encoder_: Transformer | None
+    vocabulary_: Vocabulary | None
+    by_tokens_: bool  # whether the largest token score decides the document
+    offset_: float  # decision boundary of the tokens
+    record_: dict[str, Any]  # how the model was trained, and how it did on dev
+
+    # -- training -------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Any] | None = None,
+        *,
+        dev: Sequence[Any] | tuple[Sequence[Any], Sequence[Any]] | None = None,
+        init: Labeler | None = None,
+        work: str | Path | None = None,
+        resume: bool = False,
+        report: Callable[[dict[str, Any]], None] | None = None,
+    ) -> Labeler:
+        """Train on documents X with labels y, choosing the epoch on `dev`.
+
+        dev : Documents, or a pair (X, y); None sets aside a tenth of X.
+        init : a trained Labeler to go on from; it gives encoder, vocabulary and weights.
+        work : a folder for checkpoints; with `resume`, a run that was stopped goes on from them.
+        report : called with a dict after every epoch.
+        """
+        documents = as_documents(X, y)
+        held_out = as_documents(*dev) if isinstance(dev, tuple) else None if dev is None else as_documents(dev)
+        fitting.fit(self, documents, held_out, init=init, work=work, resume=resume, report=report)
+        self.classes_ = _classes(self.names_, y)
+        return self
+
+    def tune_boundary(self, X: Sequence[Any], *, beta: float = 0.5) -> Labeler:
+        """Move the decision boundary of the tokens to where F_beta on these token-labelled documents is best."""
+        documents = as_documents(X)
+        truth = [self.names_.token_targets(document) for document in documents]
+        known = [t for t in truth if t is not None]
+        if len(known) != len(documents) or not documents:
+            raise DataError("tuning the decision boundary needs token labels in every document, and some have none")
+        scores = np.concatenate([scores.scores for scores in self.iter_label(documents)])
+        self.offset_ = best_offset(scores, np.concatenate(known), beta)
+        self.record_["boundary"] = {"offset": self.offset_, "documents": len(documents), "beta": beta}
+        return self
+
+    # -- prediction -----------------------------------------------------------------------------------
+
+    def predict(self, X: Sequence[Any]) -> NDArray[Any]:
+        """The class of every document."""
+        return self.classes_[[scores.decision for scores in self.iter_label(X)]]
+
+    def predict_proba(self, X: Sequence[Any]) -> NDArray[np.float64]:
+        """Probabilities of (negative, positive), in the order of `classes_`."""
+        outputs = torch.tensor([scores.output for scores in self.iter_label(X)], dtype=torch.float64)
+        positive = torch.sigmoid(outputs)  # softmax over two classes is the sigmoid of their difference
+        return torch.stack([1 - positive, positive], 1).numpy()
+
+    def decision_function(self, X: Sequence[Any]) -> NDArray[np.float64]:
+        """Document scores; positive means the positive class."""
+        return np.array([scores.output for scores in self.iter_label(X)], dtype=np.float64)
+
+    def label(self, X: Sequence[Any], *, exemplars: bool = False) -> list[TokenScores]:
+        """Scores of every document and of each of its words, with exemplar vectors where asked for."""
+        return list(self.iter_label(X, exemplars=exemplars))
+
+    def iter_label(
+        self, X: Iterable[Any], *, exemplars: bool = False, desc: str | None = None, total: int | None = None
+    ) -> Iterator[TokenScores]:
+        """The same, one after another, for files that do not fit into memory."""
+        self._check_fitted()
+        documents = iter(_each_document(X))
+        with progress(total=total, unit="doc", desc=desc or "label") as bar:
+            while chunk := list(islice(documents, _CHUNK)):
+                yield from self._label_chunk(chunk, exemplars, bar)
+
+    def _label_chunk(self, documents: list[Document], exemplars: bool, bar: Any) -> list[TokenScores]:
+        results: list[TokenScores | None] = [None] * len(documents)
+        for indices, packed in self._packed([document.tokens for document in documents]):
+            mine = [documents[i] for i in indices]
+            for i, scores in zip(indices, self._decompose(mine, packed, exemplars), strict=True):
+                results[i] = scores
+            bar.update(len(indices))
+        return [scores for scores in results if scores is not None]
+
+    def _decompose(self, documents: list[Document], packed: Packed, exemplars: bool) -> Iterator[TokenScores]:
+        ids = None if self.vocabulary_ is None else [self.vocabulary_.ids(d.tokens) for d in documents]
+        batch = Batch.of(packed, [len(d.tokens) for d in documents], ids)
+        parts = self.head_.decompose(batch, exemplars=exemplars)
+        logits, scores = parts.logits.cpu().numpy(), parts.scores.cpu().numpy()
+        vectors = None if parts.exemplars is None else parts.exemplars.cpu().numpy()
+        for b, (first, last) in enumerate(pairwise(batch.word_bounds.tolist())):
+            negative, positive = scores[first:last, 0], scores[first:last, 1]
+            output = logits[b, 1] - logits[b, 0]
+            if self.by_tokens_:
+                output = (positive - negative).max() - np.float32(self.offset_)
+            mine = None if vectors is None else vectors[first:last]
+            yield TokenScores(documents[b], float(output), negative, positive, self.offset_, mine)
+
+    def _packed(self, token_lists: list[tuple[str, ...]]) -> Iterator[tuple[list[int], Packed]]:
+        if self.encoder_ is not None:
+            yield from self.encoder_.batches(token_lists)
+            return
+        features = Features.of_words(token_lists)
+        device = self.head_.weight.device
+        for start in range(0, len(token_lists), 256):
+            indices = list(range(start, min(start + 256, len(token_lists))))
+            packed = features.packed(indices)
+            yield indices, Packed(packed.vectors.to(device), packed.bounds, packed.words.to(device))
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "head_"):
+            raise NotFittedError("this Labeler is not trained yet: call fit, or load a model folder")
+
+    # -- files ------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write a model folder: safetensors, JSON and a model card."""
+        self._check_fitted()
+        folder.save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: str = "auto", encoder: str | None = None) -> Labeler:
+        """Read a model folder. `encoder` says where its Transformer is now, if it has moved."""
+        pick_device(device)
+        labeler: Labeler = folder.load(cls, Path(path), device=device, encoder=encoder)
+        return labeler
+
+
+def as_documents(X: Sequence[Any], y: Sequence[Any] | None = None) -> list[Document]:
+    """Texts, token lists or Documents as Documents, with labels y where given."""
+    if isinstance(X, str):
+        raise SettingError("X is one string; give a list of texts")
+    documents = list(_each_document(X))
+    if y is None:
+        return documents
+    if len(y) != len(documents):
+        raise DataError(f"{len(documents)} documents but {len(y)} labels; give one label per document")
+    return [
+        Document(d.id, d.text, d.tokens, str(label), d.token_labels, d.meta, d.line)
+        for d, label in zip(documents, y, strict=True)
+    ]
+
+
+def _each_document(X: Iterable[Any]) -> Iterator[Document]:
+    for number, item in enumerate(X, 1):
+        if isinstance(item, Document):
+            document = item
+        elif isinstance(item, str):
+            document = Document.from_text(item, id=str(number))
+        elif isinstance(item, list | tuple) and all(isinstance(token, str) for token in item):
+            document = Document.from_tokens(item, id=str(number))
+        else:
+            raise SettingError(f"item {number} of X is a {type(item).__name__}; give texts, lists of tokens or Documents")
+        if not document.tokens:
+            raise DataError(f"document {document.id!r} is empty: it has no tokens", line=document.line or None)
+        yield document
+
+
+def _classes(names: LabelNames, y: Sequence[Any] | None) -> NDArray[Any]:
+    """Negative and positive class, as the caller's own objects where y gave them (numbers stay numbers)."""
+    given = {str(label): label for label in (y if y is not None else ())}
+    try:
+        return np.array([given.get(name, name) for name in (names.negative, names.positive)])
+    except ValueError as error:
+        raise ModelError(f"labels of mixed kinds: {error}") from error

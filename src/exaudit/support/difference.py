@@ -1,0 +1,82 @@
+"""What differs between two states of a support set, for an index that follows it and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from exaudit.support.exemplars import SupportHeader
+from exaudit.support.history import State, expand
+
+__all__ = ["Changes", "Difference", "changes", "difference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Rows that a search index has to follow to get from one version to another."""
+
+    added: npt.NDArray[np.int64]
+    removed: npt.NDArray[np.int64]
+    relabelled: npt.NDArray[np.int64]  # live in both; the label of the document or of the token differs
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between two versions, for people: ids of documents, labels before and after."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    relabelled: tuple[tuple[str, str, str], ...]  # id, label before, label after
+    tokens: tuple[tuple[str, int, int, int], ...]  # id, position, y before, y after
+
+
+def changes(old: State, new: State) -> Changes:
+    """Both states come from one log, so they know the same documents and rows."""
+    tokens = np.array([row for _, _, row in _token_changes(old, new)], np.int64)
+    return Changes(
+        added=_rows(new, new.live & ~old.live),
+        removed=_rows(new, old.live & ~new.live),
+        relabelled=np.union1d(_rows(new, _relabelled(old, new)), tokens),
+    )
+
+
+def difference(old: State, new: State, header: SupportHeader) -> Difference:
+    def ids(documents: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+        return tuple(str(new.ids[number]) for number in np.flatnonzero(documents).tolist())
+
+    relabelled = _relabelled(old, new)
+    labels = (
+        (header.name(a), header.name(b))
+        for a, b in zip(*(s.label[relabelled].tolist() for s in (old, new)), strict=True)
+    )
+    return Difference(
+        added=ids(new.live & ~old.live),
+        removed=ids(old.live & ~new.live),
+        relabelled=tuple((id, a, b) for id, (a, b) in zip(ids(relabelled), labels, strict=True)),
+        tokens=tuple(
+            (str(new.ids[number]), position, int(old.token_labels[row]), int(new.token_labels[row]))
+            for number, position, row in _token_changes(old, new)
+        ),
+    )
+
+
+def _relabelled(old: State, new: State) -> npt.NDArray[np.bool_]:
+    both: npt.NDArray[np.bool_] = old.live & new.live
+    return both & np.not_equal(old.label, new.label)
+
+
+def _rows(state: State, documents: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    numbers = np.flatnonzero(documents)
+    return expand(state.row[numbers], state.length[numbers])
+
+
+def _token_changes(old: State, new: State) -> Iterator[tuple[int, int, int]]:
+    """Number, position and row of each token whose label differs, in documents live in both."""
+    numbers = np.flatnonzero(old.live & new.live)
+    rows = expand(new.row[numbers], new.length[numbers])
+    owners = np.repeat(numbers, new.length[numbers])
+    for i in np.flatnonzero(old.token_labels[rows] != new.token_labels[rows]).tolist():
+        yield int(owners[i]), int(rows[i] - new.row[owners[i]]), int(rows[i])

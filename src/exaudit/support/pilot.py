@@ -1,0 +1,96 @@
+"""How many principal directions pay: a small trial of the bound on a sample, priced on this machine."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from exaudit.support.projection import NORM_COLUMNS, Projection, fast_dtype, principal_directions
+
+__all__ = ["choose_projection"]
+
+WIDTHS = (64, 96, 128, 160, 192, 224, 256, 320, 384, 512)  # columns of the product
+SMALL = 4096  # a set so small is searched flat
+K = 8  # nearest rows the trial has in mind
+
+
+def choose_projection(sample: Tensor, directions: int | Literal["auto"], rows: int) -> Projection:
+    """The projection for a set of so many rows, from a sample (n, M) float32 of it."""
+    dtype = fast_dtype(sample.device)
+    if not len(sample):
+        return Projection(sample.new_zeros(sample.shape[1]), None, 1.0, dtype)
+    mean = sample.double().mean(dim=0).float()
+    longest = float((sample.double() - mean).norm(dim=1).max())
+    scale = 2.0 ** -math.frexp(longest)[1] if longest > 0 else 1.0
+    if directions == 0 or (directions == "auto" and rows <= SMALL):
+        return Projection(mean, None, scale, dtype)
+    principal = principal_directions(sample, mean)  # (M, M)
+    if directions == "auto":
+        directions = _cheapest(sample, mean, principal, rows, dtype)
+    leading = principal[:, :directions].contiguous() if directions else None
+    return Projection(mean, leading, scale, dtype)
+
+
+def _cheapest(sample: Tensor, mean: Tensor, principal: Tensor, rows: int, dtype: torch.dtype) -> int:
+    """Directions for which the product and the exact distances after it take least time; 0 is flat search."""
+    widest = sample.shape[1]
+    widths = [width for width in WIDTHS if width < 0.75 * widest]
+    if not widths:
+        return 0
+    per_column, per_pair = _prices(sample, dtype)
+    rounds = max(math.log2(rows / len(sample)), 0) + 1  # the nearest are sought anew each time the rows double
+
+    def cost(width: int, left: float) -> float:
+        return rows * width * per_column + min(left * K * rounds, rows) * per_pair
+
+    loose = _looseness((sample - mean).double() @ principal, [width - NORM_COLUMNS - 1 for width in widths])
+    costs = {width - NORM_COLUMNS - 1: cost(width, left) for width, left in zip(widths, loose, strict=True)}
+    costs[0] = cost(widest, 2.0)
+    return min(costs, key=lambda directions: costs[directions])
+
+
+def _looseness(turned: Tensor, options: list[int]) -> list[float]:
+    """For each number of directions, the rows that the bound leaves for one that is truly near.
+
+    `turned` (n, M) is a centred sample in its principal directions. Some of its rows ask for their nearest other.
+    """
+    turned = turned[:4096]
+    asked = turned[:: max(len(turned) // 64, 1)]  # (q, M)
+    distance = torch.cdist(asked, turned)  # (q, n)
+    distance[distance <= 0] = math.inf  # a row itself, and its twins, tell nothing
+    reach = distance.amin(dim=1, keepdim=True)  # (q, 1)
+    squared = turned.square().sum(dim=1)
+    left = []
+    for count in options:
+        rest = (squared - turned[:, :count].square().sum(dim=1)).clamp(min=0).sqrt()  # (n,)
+        rest_asked = rest[:: max(len(turned) // 64, 1)]
+        bound = torch.cdist(asked[:, :count], turned[:, :count]).square() + (rest_asked[:, None] - rest).square()
+        left.append(float((bound <= reach.square() * 1.02).sum(dim=1).double().mean()))
+    return left
+
+
+def _prices(sample: Tensor, dtype: torch.dtype) -> tuple[float, float]:
+    """Seconds for one column of the product of a query and a row, and for one exact distance of such a pair."""
+    count, width, queries = 2048, 192, 1024
+    left = torch.ones(count, width, dtype=dtype, device=sample.device)
+    right = torch.ones(width, queries, dtype=dtype, device=sample.device)
+    product = _seconds(lambda: torch.mm(left, right), sample.device)
+    pairs = sample[:512]
+    exact = _seconds(lambda: pairs[torch.randperm(len(pairs))].double().sub_(pairs).square_().sum(1), sample.device)
+    return product / (count * width * queries), 2 * exact / len(pairs)
+
+
+def _seconds(work: Callable[[], Any], device: torch.device) -> float:
+    best = math.inf
+    for _ in range(4):  # the first warms up
+        start = time.perf_counter()
+        work()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        best = min(best, time.perf_counter() - start)
+    return best

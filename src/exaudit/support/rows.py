@@ -1,0 +1,100 @@
+"""A run of support rows: their vectors, wherever those live, and the sketches that search scans."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from exaudit.errors import SupportError
+from exaudit.support.projection import Projection
+
+__all__ = ["Rows"]
+
+STEP = 4096  # rows sketched at once
+
+
+class Rows:
+    """Vectors (S, M) and their sketches. Those of flat search are as long as the vectors, so they are not kept."""
+
+    def __init__(self, vectors: NDArray[Any], device: torch.device, *, stream: bool, first: int = 0) -> None:
+        self.first = first  # the number of the first row
+        self._device, self._stream = device, stream
+        self._room = vectors  # the vectors, and room to grow once some were appended
+        self._hold(vectors)
+        self._projection: Projection | None = None
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    @property
+    def width(self) -> int:
+        return int(self._vectors.shape[1])
+
+    def append(self, vectors: NDArray[Any]) -> None:
+        count, total = len(self), len(self) + len(vectors)
+        if total > len(self._room):
+            room = np.empty((max(total, total * 3 // 2), self.width), dtype=self._room.dtype)
+            room[:count] = self._room[:count]
+            self._room = room
+        self._room[count:total] = vectors
+        self._hold(self._room[:total])
+
+    def gather(self, row: Tensor) -> Tensor:
+        """Vectors (n, M) of some rows by number, on the device of the search."""
+        place = (row - self.first).to(self._vectors.device)
+        return self._vectors.index_select(0, place).to(self._device)
+
+    def sketch(self, projection: Projection) -> None:
+        """Sketch the rows that are not, or not by this projection."""
+        if projection is not self._projection:
+            self._projection = projection
+            self._norm = self._error = torch.empty(0, dtype=torch.float64)
+            self._factor = torch.empty(0, projection.width, dtype=projection.dtype, device=self._device)
+        done, total = len(self._norm), len(self)
+        if done == total:
+            return
+        norm, error = (torch.empty(total, dtype=torch.float64) for _ in range(2))
+        norm[:done], error[:done] = self._norm, self._error
+        kept = projection.directions is not None
+        factor = self._factor.new_empty(total if kept else 0, projection.width)
+        factor[:done] = self._factor
+        for start in range(done, total, STEP):
+            some = slice(start, min(start + STEP, total))
+            sketch = projection.sketch(self._read(some))
+            norm[some], error[some] = sketch.norm, sketch.error
+            self._check_finite(some, error[some])
+            if kept:
+                factor[some] = sketch.as_rows()
+        self._norm, self._error, self._factor = norm, error, factor
+
+    def block(self, start: int, stop: int) -> tuple[Tensor, float, float]:
+        """Some sketches as a factor of the product, their greatest squared norm, and their greatest error."""
+        if self._projection is None:
+            raise RuntimeError("block before sketch")
+        norm, error = self._norm[start:stop], self._error[start:stop]
+        if self._projection.directions is None:
+            factor = self._projection.flat_rows(self._read(slice(start, stop)), norm.to(self._device))
+        else:
+            factor = self._factor[start:stop]  # (B, W)
+        return factor, float(norm.max()), float(error.max())
+
+    def _read(self, some: slice) -> Tensor:
+        return self._vectors[some].to(self._device)
+
+    def _hold(self, vectors: NDArray[Any]) -> None:
+        with warnings.catch_warnings():  # torch warns of read-only memory, which we only read
+            warnings.simplefilter("ignore", UserWarning)
+            held = torch.from_numpy(vectors)
+        self._vectors = held if self._stream else held.to(self._device)
+
+    def _check_finite(self, some: slice, error: Tensor) -> None:
+        if not bool(error.isfinite().all()):
+            finite = self._read(some).isfinite().all(dim=1)
+            if not bool(finite.all()):
+                row = self.first + some.start + int((~finite).nonzero()[0])
+                raise SupportError(f"row {row} of the support set holds a number that is not finite")

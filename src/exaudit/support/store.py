@@ -1,0 +1,283 @@
+"""A support set on disk: three Lance tables, of which the smallest, the log, decides what counts.
+
+    <location>/exemplars.lance    batch, document (its place in the batch), position, vector
+    <location>/documents.lance    batch, document, id, text, tokens, scores, labels as they were added, ...
+    <location>/log.lance          one JSON entry a row; see `exaudit.support.history`
+
+An edit appends its data to the first two and then, by one atomic commit of Lance, its entry to the log. What no
+entry names, because its writer was killed or lost against another, is never looked at and goes with the next
+`compact`. Nothing is locked, so a location can be a folder or any object store that Lance knows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from exaudit.errors import SupportError
+from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDocument, SupportHeader
+from exaudit.support.history import BatchRecord, Edit, Entry, State
+from exaudit.support.support_set import SupportSet
+from exaudit.support.tables import KeyedTable, Numbers, Table
+
+__all__ = ["LanceSupportSet"]
+
+_FILE_BYTES = 256 << 20  # compaction rewrites one file at a time, so this is the space it needs
+_LOG_FILES = 64  # the log is merged into one file when it has this many
+_NARROW = ["batch", "document", "offset", "length", "id", "label", "token_labels", "scores", "digest"]
+
+
+class LanceSupportSet(SupportSet):
+    """A support set in Lance tables. Use `create` or `open`."""
+
+    def __init__(self, location: str | os.PathLike[str]) -> None:
+        super().__init__(os.fspath(location))
+        folder = self.where.rstrip("/")
+        self._log = Table(f"{folder}/log.lance")
+        self._documents = KeyedTable(
+            f"{folder}/documents.lance",
+            ["batch", "document"],
+            lambda *keys: _numbers(self._state, *keys),
+        )
+        self._exemplars = KeyedTable(
+            f"{folder}/exemplars.lance",
+            ["batch", "document", "position"],
+            lambda *keys: _rows(self._state, *keys),
+        )
+        self._seen = 0
+        self._narrow: dict[int, BatchIndex] = {}
+
+    @classmethod
+    def exists(cls, location: str | os.PathLike[str]) -> bool:
+        """Whether there is a support set at this location."""
+        return cls(location)._log.exists()
+
+    @classmethod
+    def create(
+        cls,
+        location: str | os.PathLike[str],
+        *,
+        width: int,
+        labels: Sequence[str],
+        model: str,
+        dtype: str = "float32",
+        author: str | None = None,
+        reason: str = "",
+    ) -> LanceSupportSet:
+        """An empty set for exemplars of `model` (its fingerprint), labelled (negative, positive)."""
+        header = SupportHeader(width, (labels[0], labels[1]), model, dtype)
+        support = cls(location)
+        if support._log.exists():
+            raise SupportError(f"{location}: there is a support set already; open it, or delete it first")
+        support._commit(
+            lambda state: Entry("create", "created the support set", header=header), author, reason
+        )
+        return support
+
+    @classmethod
+    def open(
+        cls,
+        location: str | os.PathLike[str],
+        *,
+        width: int | None = None,
+        labels: Sequence[str] | None = None,
+        model: str | None = None,
+    ) -> LanceSupportSet:
+        """The set at a location; one made for another model, width or label set than asked for is refused."""
+        support = cls(location)
+        if not support._log.exists():
+            raise SupportError(f"{location}: there is no support set here; build one first")
+        support.refresh()
+        support.header.check(support.where, width=width, labels=labels, model=model)
+        support._check()
+        return support
+
+    def _check(self) -> None:
+        """Refuse tables that do not hold what the log says."""
+        state = self._state
+        lost = [number for number in np.flatnonzero(state.live).tolist() if state.ids[number] is None]
+        if lost or state.version != state.entries[-1].version:
+            raise SupportError(
+                f"{self._documents.uri}: this table is damaged; restore the support set from a backup"
+            )
+        if (self._exemplars.places(state.live_rows())[1] < 0).any():
+            raise SupportError(
+                f"{self._exemplars.uri}: this table is damaged; restore the support set from a backup"
+            )
+
+    # The log
+
+    def _append(self, entry: Entry) -> None:
+        rows = pa.table({"entry": [entry.to_json()]})
+        if entry.kind == "create":
+            self._log.create(rows)
+        else:
+            self._log.append(rows)
+            self._log.merge_files(_LOG_FILES)
+
+    def _news(self) -> list[Entry]:
+        rows = self._log.tail(self._seen, ["entry"])
+        if rows is None:
+            return []
+        with self._log.doing("read"):
+            entries = [Entry.from_json(text) for text in rows["entry"].to_pylist()]
+        if len(entries) > 1:  # look at the table once instead of once for each batch
+            self._indexes([batch.key for entry in entries for batch in entry.batches])
+        self._seen += len(entries)
+        return entries
+
+    # Documents
+
+    def _save(self, batch: SupportBatch) -> BatchRecord:
+        record = BatchRecord(secrets.randbits(62), len(batch.documents), len(batch.scores))
+        index = batch.index(self.header)
+        if record.tokens:
+            self._exemplars.rows_per_file = max(
+                1, _FILE_BYTES // (self.header.width * batch.vectors.itemsize)
+            )
+            self._exemplars.append(_exemplar_rows(record.key, index, batch.vectors))
+        self._documents.append(_document_rows(record.key, index, batch))
+        self._narrow[record.key] = index
+        return record
+
+    def _indexes(self, keys: Sequence[int]) -> Mapping[int, BatchIndex]:
+        missing = [key for key in keys if key not in self._narrow]
+        if missing and (documents := self._documents.latest()) is not None:
+            with self._documents.doing("read"):
+                some = f"batch IN ({', '.join(map(str, missing))})" if len(missing) < 100 else None
+                self._narrow.update(_by_batch(documents.to_table(columns=_NARROW, filter=some)))
+        return self._narrow
+
+    def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
+        rows = self._documents.take(np.asarray(numbers, np.int64), ["id", "text", "tokens", "meta"])
+        return [
+            SupportDocument(
+                n, -1, row["id"], row["text"], tuple(row["tokens"]), "", (), dict(json.loads(row["meta"]))
+            )
+            for n, row in zip(numbers, rows.to_pylist(), strict=True)
+        ]
+
+    def _read_vectors(self, rows: npt.NDArray[np.int64], out: Array) -> None:
+        self._exemplars.read_into(rows, "vector", out)
+
+    # Compaction
+
+    def compact(self, *, author: str | None = None, reason: str = "") -> Edit:
+        plan: dict[int, list[int] | None] = {}
+
+        def draft(state: State) -> Entry:
+            keep = state.live.copy()
+            for number in set(state.tags.values()):
+                keep |= state.at(number).live
+            plan.clear()
+            plan.update(self._unneeded(state, keep))
+            dropped = tuple(key for key, places in plan.items() if places is None)
+            return Entry("compact", "compacted the support set", dropped=dropped)
+
+        # Once the entry is in the log nobody can ask for what it drops: the rest may be stopped at any moment.
+        edit = self._commit(draft, author, reason)
+        for table in (self._exemplars, self._documents):
+            table.delete_batches(plan)
+            table.shrink()
+        self._log.shrink()
+        self._narrow = {}
+        return edit
+
+    def _unneeded(self, state: State, keep: npt.NDArray[np.bool_]) -> dict[int, list[int] | None]:
+        """For each batch with something to drop: the places of its documents, or None for all of it."""
+        pending = {batch.key for batches in state.builds.values() for batch in batches}
+        exemplars, documents = (
+            table.tail(0, ["batch", "document"]) for table in (self._exemplars, self._documents)
+        )
+        found: dict[int, set[int]] = {}
+        for rows in (exemplars, documents):
+            if rows is not None:
+                pairs = np.stack([rows["batch"].to_numpy(), rows["document"].to_numpy()], axis=1)
+                for key, place in np.unique(pairs, axis=0).tolist():
+                    found.setdefault(key, set()).add(place)
+        unneeded: dict[int, list[int] | None] = {}
+        for key, places in found.items():
+            first = state.batches.get(key)
+            drop = [place for place in sorted(places) if first is None or not keep[first + place]]
+            if key not in pending and drop:
+                unneeded[key] = drop if len(drop) < len(places) else None
+        return unneeded
+
+
+def _numbers(state: State, batch: Numbers, document: Array) -> Numbers:
+    """Document numbers of rows of the table of documents, -1 where the log does not name their batch."""
+    keys, which = np.unique(batch, return_inverse=True)
+    first = np.array([state.batches.get(int(key), -1) for key in keys], np.int64)[which]
+    return np.where(first < 0, -1, first + document)
+
+
+def _rows(state: State, batch: Numbers, document: Array, position: Array) -> Numbers:
+    """Rows of the exemplars in that table, -1 where their document does not count."""
+    numbers = _numbers(state, batch, document)
+    known = numbers >= 0
+    known[known] = position[known] < state.length[numbers[known]]
+    rows = np.full(len(batch), -1, np.int64)
+    rows[known] = state.row[numbers[known]] + position[known]
+    return rows
+
+
+def _exemplar_rows(key: int, index: BatchIndex, vectors: Array) -> pa.Table:
+    tokens, width = vectors.shape
+    positions = np.arange(tokens) - np.repeat(index.offsets, index.lengths)
+    return pa.table(
+        {
+            "batch": pa.array(np.full(tokens, key, np.int64)),
+            "document": pa.array(np.repeat(index.documents, index.lengths)),
+            "position": pa.array(positions.astype(np.int32)),
+            "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), width),
+        }
+    )
+
+
+def _document_rows(key: int, index: BatchIndex, batch: SupportBatch) -> pa.Table:
+    documents = batch.documents
+    ends = pa.array(np.append(index.offsets, len(batch.scores)).astype(np.int32))
+    return pa.table(
+        {
+            "batch": pa.array(np.full(len(documents), key, np.int64)),
+            "document": pa.array(index.documents),
+            "offset": pa.array(index.offsets),
+            "length": pa.array(index.lengths),
+            "id": pa.array(index.ids, pa.string()),
+            "text": pa.array([document.text for document in documents], pa.string()),
+            "tokens": pa.array([list(document.tokens) for document in documents], pa.list_(pa.string())),
+            "meta": pa.array([json.dumps(dict(document.meta)) for document in documents], pa.string()),
+            "label": pa.array(index.labels),
+            "token_labels": pa.ListArray.from_arrays(ends, pa.array(index.token_labels)),
+            "scores": pa.ListArray.from_arrays(ends, pa.array(index.scores)),
+            "digest": pa.array(index.digests, pa.binary()),
+        }
+    )
+
+
+def _by_batch(table: Any) -> dict[int, BatchIndex]:
+    """The narrow columns of documents, batch by batch: a batch was appended at once, so its rows are together."""
+    column = {name: table[name].combine_chunks() for name in _NARROW}
+    batch = column["batch"].to_numpy()
+    starts = np.flatnonzero(np.diff(batch, prepend=-1)).tolist()
+    found = {}
+    for start, stop in zip(starts, [*starts[1:], len(batch)], strict=True):
+        part = {name: values.slice(start, stop - start) for name, values in column.items()}
+        found[int(batch[start])] = BatchIndex(
+            ids=part["id"].to_pylist(),
+            documents=part["document"].to_numpy(),
+            offsets=part["offset"].to_numpy(),
+            lengths=part["length"].to_numpy(),
+            labels=part["label"].to_numpy(),
+            digests=part["digest"].to_pylist(),
+            scores=part["scores"].flatten().to_numpy(),
+            token_labels=part["token_labels"].flatten().to_numpy(),
+        )
+    return found

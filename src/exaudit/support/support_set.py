@@ -1,0 +1,422 @@
+"""The support set: what can be asked of it and done to it, whatever it is kept in.
+
+Where the exemplars and the log live is up to the two kinds of set, `MemorySupportSet` and `LanceSupportSet`;
+all that edits mean is here, once.
+"""
+
+from __future__ import annotations
+
+import getpass
+import threading
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from exaudit.errors import SupportError
+from exaudit.support.difference import Changes, Difference, changes, difference
+from exaudit.support.exemplars import (
+    Array,
+    BatchIndex,
+    Exemplars,
+    SupportBatch,
+    SupportDocument,
+    SupportHeader,
+    document_digest,
+    token_label,
+)
+from exaudit.support.history import BatchRecord, Edit, Entry, State, expand, ranges
+
+__all__ = ["SupportSet"]
+
+_ATTEMPTS = 100  # an attempt fails only because another writer's succeeded
+_BLOCK_BYTES = 32 << 20
+
+
+class SupportSet(ABC):
+    """Documents and the exemplars of their tokens, with every edit on record.
+
+    An edit is whole or not at all, and a method that returned has been recorded. What others do to the same set
+    is seen at the next edit or `refresh()`.
+    """
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self._state = State()
+        self._lock = threading.RLock()
+        self._past = False
+
+    # What the two kinds of set provide
+
+    @abstractmethod
+    def _append(self, entry: Entry) -> None:
+        """Add an entry to the end of the log, atomically."""
+
+    @abstractmethod
+    def _news(self) -> list[Entry]:
+        """Entries of the log, in order, that were not returned before."""
+
+    @abstractmethod
+    def _save(self, batch: SupportBatch) -> BatchRecord:
+        """Keep a checked batch under a new key. It counts once an entry of the log names it."""
+
+    @abstractmethod
+    def _indexes(self, keys: Sequence[int]) -> Mapping[int, BatchIndex]:
+        """The narrow columns of batches; documents that are gone are left out."""
+
+    @abstractmethod
+    def _read_vectors(self, rows: npt.NDArray[np.int64], out: Array) -> None:
+        """Read the vectors of rows into out, in that order."""
+
+    @abstractmethod
+    def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
+        """Texts, tokens and meta of documents (labels are filled in by the caller)."""
+
+    def compact(self, *, author: str | None = None, reason: str = "") -> Edit:
+        """Reclaim the space of what neither this version nor a tagged one needs.
+
+        Removed documents are then really gone: earlier versions without a tag can no longer be restored, and
+        `undo` starts afresh. The audit trail itself stays.
+        """
+        return self._commit(lambda state: Entry("compact", "compacted the support set"), author, reason)
+
+    # Looking
+
+    @property
+    def header(self) -> SupportHeader:
+        header = self._state.header
+        if header is None:
+            raise SupportError(f"{self.where}: the log does not start with the creation of a support set")
+        return header
+
+    @property
+    def version(self) -> str:
+        """The name of the content: undoing an edit brings back the version from before it."""
+        return self._state.version
+
+    @property
+    def number(self) -> int:
+        """The number of the last edit; it only grows."""
+        return self._state.number
+
+    @property
+    def row_count(self) -> int:
+        """How many rows were ever given out: the next token added gets this row."""
+        return len(self._state.scores)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the live documents, in the order in which they were added."""
+        state = self._state
+        return tuple(state.ids[number] or "" for number in np.flatnonzero(state.live).tolist())
+
+    def __len__(self) -> int:
+        """The number of live tokens."""
+        state = self._state
+        return int(state.length[state.live].sum())
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._state.number_of
+
+    def exemplars(self, *, vectors: bool = True) -> Exemplars:
+        """The live tokens as columns. Without vectors this is quick and small."""
+        state = self._state
+        numbers = np.flatnonzero(state.live)
+        lengths = state.length[numbers]
+        row = expand(state.row[numbers], lengths)
+        document = np.repeat(numbers, lengths)
+        read = None
+        if vectors:
+            read = np.empty((len(row), self.header.width), self.header.dtype)
+            self._read_blocks(row, read)
+        return Exemplars(
+            row=row,
+            scores=state.scores[row],
+            labels=state.label[document],
+            token_labels=state.token_labels[row],
+            document=document.astype(np.int32),
+            position=(row - state.row[document]).astype(np.int32),
+            vectors=read,
+        )
+
+    def vectors(self, rows: npt.ArrayLike) -> Array:
+        """The vectors of some rows, in that order."""
+        wanted = np.asarray(rows, dtype=np.int64)
+        out = np.empty((len(wanted), self.header.width), self.header.dtype)
+        self._read_blocks(wanted, out)
+        return out
+
+    def vectors_into(self, out: Array) -> None:
+        """Fill `out` (tokens, width) with the vectors of all live rows, without a second copy of them."""
+        rows = self._state.live_rows()
+        if out.shape != (len(rows), self.header.width):
+            raise SupportError(
+                f"the support set has {len(rows)} x {self.header.width} vectors, the array is {out.shape}"
+            )
+        self._read_blocks(rows, out)
+
+    def blocks(self, rows: int | None = None) -> Iterator[Array]:
+        """The vectors of all live rows in order, block by block, for sets larger than memory."""
+        live, step = self._state.live_rows(), rows or self._block_rows()
+        for start in range(0, len(live), step):
+            yield self.vectors(live[start : start + step])
+
+    def _block_rows(self) -> int:
+        return max(1, _BLOCK_BYTES // (self.header.width * np.dtype(self.header.dtype).itemsize))
+
+    def _read_blocks(self, rows: npt.NDArray[np.int64], out: Array) -> None:
+        step = self._block_rows()
+        for start in range(0, len(rows), step):
+            self._read_vectors(rows[start : start + step], out[start : start + step])
+
+    def document(self, id: str) -> SupportDocument:
+        return self.documents([self._state_number(self._state, id)])[0]
+
+    def documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
+        """Documents by their numbers (`Exemplars.document`), with their labels as they stand now."""
+        state = self._state
+        for number in numbers:
+            if not (0 <= number < len(state.live) and state.live[number]):
+                raise SupportError(f"{self.where}: there is no document number {number} in the support set")
+        rows = [(int(state.row[number]), int(state.length[number])) for number in numbers]
+        return [
+            replace(
+                document,
+                row=row,
+                label=self.header.name(int(state.label[document.number])),
+                token_labels=tuple(state.token_labels[row : row + length].tolist()),
+            )
+            for document, (row, length) in zip(self._read_documents(numbers), rows, strict=True)
+        ]
+
+    def verify(self) -> None:
+        """Read everything and compare it with the fingerprints taken when it was added."""
+        state = self._state
+        numbers = np.flatnonzero(state.live)
+        for part in np.array_split(numbers, len(numbers) // 64 + 1):
+            vectors, start = self.vectors(expand(state.row[part], state.length[part])), 0
+            for document in self.documents(part.tolist()):
+                stop = start + len(document.tokens)
+                scores = state.scores[document.row : document.row + stop - start]
+                if document_digest(document, vectors[start:stop], scores) != state.digests[document.number]:
+                    raise SupportError(
+                        f"{self.where}: document {document.id!r} is damaged: it is not what was added; "
+                        "remove it and add it again, or restore the support set from a backup"
+                    )
+                start = stop
+
+    # Editing
+
+    def add(
+        self, batch: SupportBatch, *, replace: bool = False, author: str | None = None, reason: str = ""
+    ) -> Edit:
+        """Add documents; with `replace` those whose id is there already take the place of the old ones."""
+        batch = batch.checked(self.header)
+        saved: list[BatchRecord] = []
+
+        def draft(state: State) -> Entry:
+            there = [document.id for document in batch.documents if document.id in state.number_of]
+            if there and not replace:
+                raise SupportError(
+                    f"{_named(there)} is in the support set already; ask to replace, or use another id"
+                )
+            if not saved or saved[-1].key in state.dropped:
+                saved.append(self._save(batch))
+            what = f"added {_named([document.id for document in batch.documents])}"
+            what += f", replacing {len(there)}" if there else ""
+            removed = ranges(state.number_of[id] for id in there)
+            return Entry("add", what, batches=(saved[-1],), removed=removed)
+
+        return self._commit(draft, author, reason)
+
+    def relabel_document(self, id: str, label: str, *, author: str | None = None, reason: str = "") -> Edit:
+        """Change the label of a document."""
+
+        def draft(state: State) -> Entry:
+            number, after = self._state_number(state, id), self.header.sign(label, "the new label")
+            before = int(state.label[number])
+            if before == after:
+                raise SupportError(f"document {id!r} is labelled {label!r} already")
+            what = f"relabelled document {id!r} from {self.header.name(before)!r} to {label!r}"
+            return Entry("relabel", what, labels=((number, before, after),))
+
+        return self._commit(draft, author, reason)
+
+    def relabel_token(
+        self, id: str, position: int, label: int | None, *, author: str | None = None, reason: str = ""
+    ) -> Edit:
+        """Change the label of the token at `position` (from 0) to 0, 1 or None (unknown)."""
+        after = token_label(label)
+
+        def draft(state: State) -> Entry:
+            number = self._state_number(state, id)
+            length = int(state.length[number])
+            if not 0 <= position < length:
+                raise SupportError(
+                    f"document {id!r} has {length} tokens, from 0; there is no token {position}"
+                )
+            before = int(state.token_labels[state.row[number] + position])
+            if before == after:
+                raise SupportError(f"token {position} of document {id!r} is labelled {label} already")
+            old, new = ({-1: "0", 0: "unknown", 1: "1"}[y] for y in (before, after))
+            what = f"relabelled token {position} of document {id!r} from {old} to {new}"
+            return Entry("relabel", what, token_labels=((number, position, before, after),))
+
+        return self._commit(draft, author, reason)
+
+    def remove(self, ids: str | Sequence[str], *, author: str | None = None, reason: str = "") -> Edit:
+        """Remove documents, all or none of them."""
+        wanted = [ids] if isinstance(ids, str) else list(dict.fromkeys(ids))
+        if not wanted:
+            raise SupportError("there are no documents to remove")
+
+        def draft(state: State) -> Entry:
+            numbers = [self._state_number(state, id) for id in wanted]
+            return Entry("remove", f"removed {_named(wanted)}", removed=ranges(numbers))
+
+        return self._commit(draft, author, reason)
+
+    def undo(self, *, author: str | None = None, reason: str = "") -> Edit:
+        """Take back the last edit that stands; again for the one before. `redo` goes the other way."""
+        return self._commit(lambda state: state.undo(), author, reason)
+
+    def redo(self, *, author: str | None = None, reason: str = "") -> Edit:
+        """Do again what the last `undo` took back, as long as there was no other edit since."""
+        return self._commit(lambda state: state.redo(), author, reason)
+
+    # History
+
+    def log(self) -> list[Edit]:
+        """The audit trail: every edit from the creation on, undone ones too."""
+        return [entry.edit(number) for number, entry in enumerate(self._state.entries)]
+
+    def tags(self) -> dict[str, int]:
+        return dict(self._state.tags)
+
+    def tag(
+        self, name: str, version: int | str | None = None, *, author: str | None = None, reason: str = ""
+    ) -> Edit:
+        """Name a version, the present one by default; a named version survives `compact`."""
+        if not name or name.isdigit():
+            raise SupportError(f"{name!r} cannot be the name of a version: give it a word, not a number")
+
+        def draft(state: State) -> Entry:
+            if name in state.tags:
+                raise SupportError(
+                    f"the name {name!r} is taken by version {state.tags[name]}; untag it first"
+                )
+            target = state.number if version is None else self.resolve(version)
+            state.at(target)
+            return Entry("tag", f"named version {target} {name!r}", name=name, target=target)
+
+        return self._commit(draft, author, reason)
+
+    def untag(self, name: str, *, author: str | None = None, reason: str = "") -> Edit:
+        """Forget the name of a version; `compact` may then reclaim it."""
+
+        def draft(state: State) -> Entry:
+            if name not in state.tags:
+                raise SupportError(f"there is no version named {name!r}")
+            return Entry("untag", f"forgot the name {name!r}", name=name)
+
+        return self._commit(draft, author, reason)
+
+    def resolve(self, version: int | str) -> int:
+        """The number of a version given as a number, a tag, or the (start of the) name of its content."""
+        state = self._state
+        text = str(version)
+        if text in state.tags:
+            return state.tags[text]
+        if text.isdigit() and int(text) <= state.number:
+            return int(text)
+        for number in range(state.number, -1, -1):
+            if len(text) >= 6 and state.entries[number].version.startswith(text):
+                return number
+        raise SupportError(f"there is no version {text}; the last one is {state.number}")
+
+    def checkout(self, version: int | str) -> SupportSet:
+        """This set as it was at an earlier version, to read only."""
+        past = self._share()
+        past._state, past._past = self._state.at(self.resolve(version)), True
+        return past
+
+    def diff(self, before: int | str, after: int | str | None = None) -> Difference:
+        """What changed between two versions (`after`: the present one by default)."""
+        old = self._state.at(self.resolve(before))
+        new = self._state if after is None else self._state.at(self.resolve(after))
+        return difference(old, new, self.header)
+
+    def changes(self, since: int) -> Changes:
+        """Rows added, removed and relabelled since edit number `since`, for an index that follows the set."""
+        state = self._state
+        return changes(state.at(since), state)
+
+    def refresh(self) -> None:
+        """See what other writers have done."""
+        if self._past:
+            return
+        with self._lock:
+            entries = self._news()
+            if entries:
+                state = self._state.copy()  # readers in other threads keep the one they have
+                for entry in entries:
+                    state.apply(entry, self._indexes)
+                self._state = state
+
+    def _share(self) -> SupportSet:
+        """Another object over the same storage."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def _commit(self, draft: Callable[[State], Entry], author: str | None, reason: str) -> Edit:
+        """Draft an entry on top of the log's end and append it; again if another writer was faster."""
+        if self._past:
+            raise SupportError("an earlier version of a support set can only be read; edit the set itself")
+        with self._lock:
+            for _ in range(_ATTEMPTS):
+                self.refresh()
+                entry = replace(
+                    draft(self._state),
+                    who=_who() if author is None else author,
+                    why=reason,
+                    when=datetime.now(UTC).isoformat(timespec="seconds"),
+                    id=uuid.uuid4().hex,
+                    parent=self._state.head,
+                )
+                after = self._state.copy()
+                if not after.apply(entry, self._indexes):
+                    continue  # a compaction gave up the batch while it was being written: write it again
+                entry = replace(entry, version=after.version)
+                self._append(entry)
+                self.refresh()
+                if entry.id in self._state.accepted:
+                    number = next((n for n in range(self.number, -1, -1) if self._at(n).id == entry.id), -1)
+                    return entry.edit(number)
+        raise SupportError(f"{self.where}: other writers keep editing the support set; try again later")
+
+    def _at(self, number: int) -> Entry:
+        return self._state.entries[number]
+
+    def _state_number(self, state: State, id: str) -> int:
+        if id not in state.number_of:
+            raise SupportError(f"{self.where}: there is no document {id!r} in the support set")
+        return state.number_of[id]
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container without a user database
+        return "unknown"
+
+
+def _named(ids: Sequence[str], most: int = 5) -> str:
+    some = ", ".join(repr(id) for id in ids[:most])
+    if len(ids) == 1:
+        return f"document {some}"
+    return f"{len(ids)} documents ({some}{', ...' if len(ids) > most else ''})"

@@ -1,0 +1,167 @@
+"""The head against the paper's formulas, written as loops in literal.py."""
+
+from __future__ import annotations
+
+import literal
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from literal import make_batch
+
+from exaudit.errors import SettingError
+from exaudit.head.batch import Batch
+from exaudit.head.network import Head, HeadConfig
+
+shapes = st.fixed_dictionaries(
+    {
+        "lengths": st.lists(st.integers(1, 9), min_size=1, max_size=5),
+        "features": st.integers(1, 6),
+        "vocabulary": st.sampled_from([0, 4]),
+        "filters": st.integers(1, 7),
+        "widths": st.sampled_from([(1,), (2,), (3, 4, 5), (1, 2)]),
+        "classes": st.integers(2, 4),
+        "seed": st.integers(0, 1000),
+    }
+)
+
+
+def build(shape: dict, **options) -> tuple[Head, Batch]:
+    batch = make_batch(
+        shape["lengths"], shape["features"], vocabulary=shape["vocabulary"], seed=shape["seed"]
+    )
+    config = HeadConfig(
+        features=shape["features"],
+        vocabulary=shape["vocabulary"],
+        word_dimension=3,
+        filters=shape["filters"],
+        widths=shape["widths"],
+        classes=shape["classes"],
+        **options,
+    )
+    head = Head(config, generator=torch.Generator().manual_seed(shape["seed"])).eval()
+    return head, batch
+
+
+@given(shapes)
+@settings(max_examples=60, deadline=None)
+def test_logits_and_scores_equal_the_loops(shape: dict) -> None:
+    head, batch = build(shape)
+    parts = head.decompose(batch)
+    for b in range(len(batch)):
+        logits, pieces = literal.document(head, batch, b)
+        words = literal.words_of(batch, b, pieces)
+        ours = parts.scores[batch.word_bounds[b] : batch.word_bounds[b + 1]]
+        np.testing.assert_allclose(parts.logits[b].numpy(), logits, atol=1e-5)
+        np.testing.assert_allclose(ours.numpy(), words, atol=1e-5)
+
+
+@given(shapes)
+@settings(max_examples=60, deadline=None)
+def test_width_one_scores_less_bias_sum_to_the_logits_less_bias(shape: dict) -> None:
+    head, batch = build(shape | {"widths": (1,)})
+    head.double()
+    batch = Batch(batch.vectors.double(), batch.bounds, batch.words, batch.word_bounds, batch.word_ids)
+    logits, pieces = head(batch)
+    sums = torch.zeros_like(logits).index_add(0, batch.documents, pieces - head.bias)
+    torch.testing.assert_close(sums, logits - head.bias, atol=1e-12, rtol=1e-12)
+
+
+@given(shapes)
+@settings(max_examples=30, deadline=None)
+def test_exemplars_are_the_responses_before_the_relu_averaged_over_words(shape: dict) -> None:
+    head, batch = build(shape | {"widths": (1,)})
+    with_vectors, without = head.decompose(batch, exemplars=True), head.decompose(batch)
+    torch.testing.assert_close(with_vectors.scores, without.scores)
+    torch.testing.assert_close(with_vectors.logits, without.logits)
+    for b in range(len(batch)):
+        t = literal.tokens_of(head, batch, b)
+        r = t @ head.filters[0].detach().double().numpy().T + head.filter_biases[0].detach().double().numpy()
+        words = literal.words_of(batch, b, r)
+        ours = with_vectors.exemplars[batch.word_bounds[b] : batch.word_bounds[b + 1]]
+        np.testing.assert_allclose(ours.numpy(), words, atol=1e-5)
+
+
+def test_pool_none_scores_every_piece_by_its_own_filters() -> None:
+    shape = {
+        "lengths": [3, 5],
+        "features": 4,
+        "vocabulary": 3,
+        "filters": 6,
+        "widths": (1,),
+        "classes": 2,
+        "seed": 1,
+    }
+    head, batch = build(shape, pool="none")
+    parts = head.decompose(batch, exemplars=True)
+    torch.testing.assert_close(parts.scores, head.decompose(batch).scores)
+    W, bias = head.weight.detach().double().numpy(), head.bias.detach().double().numpy()
+    for b in range(2):
+        t = literal.tokens_of(head, batch, b)
+        h = t @ head.filters[0].detach().double().numpy().T + head.filter_biases[0].detach().double().numpy()
+        words = literal.words_of(batch, b, np.maximum(h, 0) @ W.T + bias)
+        ours = parts.scores[batch.word_bounds[b] : batch.word_bounds[b + 1]]
+        np.testing.assert_allclose(ours.numpy(), words, atol=1e-5)
+
+
+def test_a_document_does_not_know_its_batch_mates() -> None:
+    head = Head(HeadConfig(features=8, filters=30)).eval()
+    batch = make_batch([3, 17, 6, 1], 8, seed=3)
+    together = head.decompose(batch, exemplars=True)
+    for b in range(len(batch)):
+        rows = slice(int(batch.bounds[b]), int(batch.bounds[b + 1]))
+        words = slice(int(batch.word_bounds[b]), int(batch.word_bounds[b + 1]))
+        alone = Batch(
+            batch.vectors[rows],
+            torch.tensor([0, rows.stop - rows.start]),
+            batch.words[rows] - words.start,
+            torch.tensor([0, words.stop - words.start]),
+        )
+        parts = head.decompose(alone, exemplars=True)
+        torch.testing.assert_close(parts.logits[0], together.logits[b], atol=1e-5, rtol=0)
+        torch.testing.assert_close(parts.scores, together.scores[words], atol=1e-5, rtol=0)
+        torch.testing.assert_close(parts.exemplars, together.exemplars[words], atol=1e-5, rtol=0)
+
+
+def test_a_word_cut_off_by_a_maximum_length_scores_the_bias() -> None:
+    head = Head(HeadConfig(features=2, filters=5)).eval()
+    batch = make_batch([4], 2)
+    longer = Batch(batch.vectors, batch.bounds, batch.words, batch.word_bounds + torch.tensor([0, 2]))
+    parts = head.decompose(longer, exemplars=True)
+    torch.testing.assert_close(parts.scores[-2:], head.bias.detach().expand(2, 2))
+    torch.testing.assert_close(parts.exemplars[-1], head.filter_biases[0].detach())
+
+
+def test_dropout_repeats_with_its_generator_and_keeps_the_mean() -> None:
+    head = Head(HeadConfig(features=4, filters=2000))
+    g = torch.ones(5, 2000)
+    first = head.drop(g, torch.Generator().manual_seed(5))
+    again = head.drop(g, torch.Generator().manual_seed(5))
+    assert torch.equal(first, again)
+    assert set(first.unique().tolist()) == {0.0, 2.0}
+    assert abs(float(first.mean()) - 1) < 0.05
+    assert torch.equal(head.eval().drop(g, None), g)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"features": 0},
+        {"features": 3, "filters": 0},
+        {"features": 3, "widths": ()},
+        {"features": 3, "classes": 1},
+        {"features": 3, "pool": "mean"},
+        {"features": 3, "pool": "none", "widths": (1, 2)},
+        {"features": 3, "dropout": 1.0},
+    ],
+)
+def test_impossible_shapes_are_refused(bad: dict) -> None:
+    with pytest.raises(SettingError):
+        HeadConfig(**bad)
+
+
+def test_exemplars_of_wide_filters_are_refused() -> None:
+    head = Head(HeadConfig(features=3, filters=2, widths=(2,)))
+    with pytest.raises(SettingError, match="width 1"):
+        head.decompose(make_batch([3], 3), exemplars=True)
