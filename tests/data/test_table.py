@@ -98,6 +98,8 @@ def test_fields_over_several_lines_and_large_ones(tmp_path: Path) -> None:
     assert [d.line for d in documents] == [2, 5, 6, 8]
     first_column_last = 'label\ttext\npos\t"a\nb"\nneg\tc\n'
     assert [d.text for d in read(tmp_path, first_column_last, "f.tsv")] == ["a\nb", "c"]
+    tabs_inside = 'label\ttext\npos\t"a\nb\tc"\nneg\t"d\ne\t"\n'
+    assert [d.text for d in read(tmp_path, tabs_inside, "f.tsv")] == ["a\nb\tc", "d\ne\t"]
     last_column_first = 'text\tlabel\n"a\nb"\tpos\nc\tneg\n'
     assert [d.text for d in read(tmp_path, last_column_first, "f.tsv")] == ["a\nb", "c"]
 

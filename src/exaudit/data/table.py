@@ -176,7 +176,10 @@ class _Rows:
         """The row that starts in `first` and goes on in the lines after it; None if its quotes are wrong."""
         taken: list[Line] = []
         stop: Line | None = None
-        column = len(next(csv.reader([first[1]], delimiter=self._delimiter))) - 1  # whose quote is open
+        begun = next(csv.reader([first[1]], delimiter=self._delimiter))
+        column = len(begun) - 1  # whose quote is open
+        if self._layout.label is not None and self._layout.label < column:
+            self.labels.add(begun[self._layout.label].strip())
 
         def pull() -> Iterator[str]:
             nonlocal stop
@@ -220,9 +223,7 @@ class _Rows:
             return False
         # Prose may hold as many delimiters as a row, but hardly a known label in its place. Where there is no label to
         # go by, tabs are rare enough in prose; commas are not.
-        if label is None or not self.labels:
-            return tabs
-        return cells[label].strip() in self.labels
+        return tabs if label is None else cells[label].strip() in self.labels
 
 
 def _document(

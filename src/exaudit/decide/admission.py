@@ -41,6 +41,10 @@ class TokenLimits:
     distance: Pair
     output: Pair  # signed: a negative prediction needs an output of at most the first number
 
+    def __post_init__(self) -> None:
+        if [limit is None for limit in self.distance] != [limit is None for limit in self.output]:
+            raise SettingError("a class has both a distance and an output limit, or neither")
+
     @classmethod
     def fit(
         cls, knn: KNN, neighbours: Neighbours, model_scores: npt.ArrayLike, *, quantile: float | None = None
@@ -233,9 +237,9 @@ class Admission:
         index = (prediction > 0).astype(np.int64)  # (N,)
         farthest = np.array(self.token_limits.distance, dtype=np.float64)[
             index
-        ]  # (N,); None is nan, refuses all
+        ]  # (N,); None is nan, and refuses
         weakest = np.array(self.token_limits.output, dtype=np.float64)[index]  # (N,)
-        admitted = ~np.isnan(farthest)  # (N,)
+        admitted = np.ones(len(neighbours), dtype=bool)  # (N,)
         if self.kind != "magnitude":
             admitted &= (prediction == label) & (distance <= farthest)
         if self.kind != "distance":

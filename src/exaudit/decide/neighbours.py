@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -101,7 +101,7 @@ class Neighbours:
             raise SettingError("nothing to concatenate")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _DTYPES))
 
-    def _each(self, change: Any) -> Neighbours:
+    def _each(self, change: Callable[[Any], Any]) -> Neighbours:
         # A part of what was checked needs no second check.
         part = object.__new__(Neighbours)
         for field in fields(self):

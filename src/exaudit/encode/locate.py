@@ -26,8 +26,8 @@ def locate(name: str) -> Path:
     if name == MINILM:
         return _minilm()
     folder = Path(name).expanduser()
-    if not folder.is_dir():
-        if folder.exists():
+    if not name or not folder.is_dir():
+        if name and folder.exists():
             raise EncoderError(
                 f"{name} is a file; give the folder that holds config.json and model.safetensors"
             )

@@ -56,6 +56,10 @@ class Tokenizer:
             )
         backend.no_truncation()  # some tokenizer.json files carry a cut at 128 pieces
         backend.no_padding()
+        if getattr(backend.pre_tokenizer, "add_prefix_space", None) is False:
+            backend.pre_tokenizer.add_prefix_space = (
+                True  # byte-level BPE sees " word", as inside running text
+            )
         self._backend = backend
         whole, bare = (
             backend.encode(["a"], is_pretokenized=True, add_special_tokens=s) for s in (True, False)

@@ -23,8 +23,8 @@ __all__ = ["DEFAULT_LAYERS", "Transformer"]
 
 DEFAULT_LAYERS: dict[str, tuple[int, ...]] = {MINILM: (3, 4, 5, 6), "gte-small": (3, 4, 5, 6)}
 _LAST = 4  # layers of any other encoder: the last four, as in the paper
-# Padding included. On two cores larger batches only add padding; a GPU wants many pieces at once.
-_PIECES_PER_BATCH = {"cpu": 2048, "cuda": 65536}
+# Padding included. On a CPU larger batches leave its caches and pad more; a GPU wants many pieces at once.
+_PIECES_PER_BATCH = {"cpu": 1024, "cuda": 65536}
 
 
 class Transformer:
@@ -115,7 +115,7 @@ class Transformer:
         desc: str | None = None,
     ) -> Iterator[tuple[list[int], Packed]]:
         """All documents, longest first, as (indices, batch); each index comes exactly once. No gradients."""
-        budget = pieces_per_batch or _PIECES_PER_BATCH.get(self.device.type, 2048)
+        budget = pieces_per_batch or _PIECES_PER_BATCH.get(self.device.type, 1024)
         pieces = self.pieces(token_lists)
         extra = len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
         with progress(total=len(token_lists), unit="doc", desc=desc or "encoding") as bar:
@@ -217,12 +217,6 @@ def _read(name: str, folder: Path) -> tuple[Any, Any]:
     try:
         with _quiet(), torch.random.fork_rng(devices=[]):  # a missing pooler is drawn at random, then dropped
             tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, **local)
-            if (
-                getattr(tokenizer, "add_prefix_space", None) is False
-            ):  # byte-level BPE: words come already split
-                tokenizer = AutoTokenizer.from_pretrained(
-                    folder, use_fast=True, add_prefix_space=True, **local
-                )
             module, report = AutoModel.from_pretrained(
                 folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **local
             )

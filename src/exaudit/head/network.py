@@ -77,7 +77,9 @@ class Head(nn.Module):
     def __init__(self, config: HeadConfig, *, generator: torch.Generator | None = None) -> None:
         super().__init__()
         self.config = config
-        self.sparse_gradients = True  # of the word embeddings: a step touches a few hundred words of thousands
+        self.sparse_gradients = (
+            True  # of the word embeddings: a step touches a few hundred words of thousands
+        )
         c = config
         self.filters = nn.ParameterList(torch.empty(c.filters, q * c.inputs) for q in c.widths)  # (M, Q * D)
         self.filter_biases = nn.ParameterList(torch.empty(c.filters) for _ in c.widths)  # (M,)

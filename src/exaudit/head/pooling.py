@@ -43,12 +43,6 @@ def segment_max(h: Tensor, bounds: Tensor) -> tuple[Tensor, Tensor]:
     return values, index.gather(1, steps)
 
 
-def _sum_rows(table: Tensor, rows: Tensor, scale: Tensor, into: Tensor, count: int) -> Tensor:
-    """out[into[i]] += scale[i] * table[rows[i]], as one blocked gather; `into` must be sorted."""
-    starts = torch.searchsorted(into, torch.arange(count, device=into.device))
-    return embedding_bag(rows, table, starts, mode="sum", per_sample_weights=scale)  # (count, columns)
-
-
 class _FilterMax(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -62,27 +56,51 @@ class _FilterMax(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         vectors, embedded, weight, rows = ctx.saved_tensors
-        gradient = gradients[0].t().contiguous()  # (M, B)
-        live = gradient != 0  # dropout and the ReLU have silenced more than half
-        filters = live.nonzero()[:, 0]  # (K,) ascending
-        winners, scale = rows.t()[live], gradient[live]  # (K,)
+        parts = [vectors] if embedded is None else [vectors, embedded]
+        product = _Winners(gradients[0].t().contiguous(), rows.t(), len(vectors))
+        grad_weight = torch.cat([product.with_pieces(part) for part in parts], 1)  # (M, D)
+        grad_parts: list[Tensor | None] = [None, None]
+        start = 0
+        for i, part in enumerate(parts):
+            if ctx.needs_input_grad[i]:
+                grad_parts[i] = product.with_filters(weight[:, start : start + part.shape[1]].contiguous())
+            start += part.shape[1]
+        return *grad_parts, grad_weight, gradients[0].sum(0), None
 
-        grad_vectors = grad_embedded = grad_weight = grad_bias = None
-        if ctx.needs_input_grad[2]:
-            parts = [vectors] if embedded is None else [vectors, embedded]
-            grads = [_sum_rows(part, winners, scale, filters, len(weight)) for part in parts if part.shape[1]]
-            grad_weight = grads[0] if len(grads) == 1 else torch.cat(grads, 1)  # (M, D)
-        if ctx.needs_input_grad[3]:
-            grad_bias = gradient.sum(1)  # (M,)
-        if ctx.needs_input_grad[0] or ctx.needs_input_grad[1]:
-            winners, order = winners.sort(stable=True)
-            width = vectors.shape[1]
-            back = (filters[order], scale[order], winners, len(vectors))
-            if ctx.needs_input_grad[0]:
-                grad_vectors = _sum_rows(weight[:, :width].contiguous(), *back)  # (T, D)
-            if ctx.needs_input_grad[1]:
-                grad_embedded = _sum_rows(weight[:, width:].contiguous(), *back)  # (T, E)
-        return grad_vectors, grad_embedded, grad_weight, grad_bias, None
+
+class _Winners:
+    """The gradient of the feature maps: a matrix (M, T) whose row m has one entry for each document."""
+
+    def __init__(self, gradient: Tensor, rows: Tensor, pieces: int) -> None:
+        self.filters, self.pieces = len(gradient), pieces
+        self.dense: Tensor | None = None
+        if gradient.device.type == "cuda":  # a GPU multiplies the zeros faster than it gathers
+            self.dense = gradient.new_zeros(self.filters, pieces).scatter_(1, rows, gradient)  # (M, T)
+            return
+        live = gradient != 0  # dropout and the ReLU have silenced more than half
+        self.owner = live.nonzero()[:, 0]  # (K,) filters, ascending
+        self.winner, self.scale = rows[live], gradient[live]  # (K,)
+
+    def with_pieces(self, table: Tensor) -> Tensor:
+        """Times (T, D): each filter gathers the pieces that won it."""
+        if self.dense is not None:
+            return self.dense @ table
+        return _sum_rows(table, self.winner, self.scale, self.owner, self.filters)
+
+    def with_filters(self, table: Tensor) -> Tensor:
+        """Transposed, times (M, D): each piece gathers the filters that it won."""
+        if self.dense is not None:
+            return self.dense.t() @ table
+        winner, order = self.winner.sort(stable=True)
+        return _sum_rows(table, self.owner[order], self.scale[order], winner, self.pieces)
+
+
+def _sum_rows(table: Tensor, rows: Tensor, scale: Tensor, into: Tensor, count: int) -> Tensor:
+    """out[into[i]] += scale[i] * table[rows[i]], as one blocked gather; `into` must be sorted."""
+    if table.shape[1] == 0:
+        return table.new_zeros(count, 0)
+    starts = torch.searchsorted(into, torch.arange(count, device=into.device))
+    return embedding_bag(rows, table, starts, mode="sum", per_sample_weights=scale)  # (count, columns)
 
 
 def filter_max(

@@ -81,7 +81,11 @@ def tune(
 ) -> None:
     """Tune encoder and head in place. `labelled` gives the labels; its features are not read."""
     data = LabelledFeatures(
-        _Reader(encoder, token_lists), labelled.word_counts, labelled.targets, labelled.token_targets, labelled.word_ids
+        _Reader(encoder, token_lists),
+        labelled.word_counts,
+        labelled.targets,
+        labelled.token_targets,
+        labelled.word_ids,
     )
     optimizer = _optimizer(encoder.module, head, config)
     steps_per_epoch = -(-len(data) // config.batch_size)
@@ -117,7 +121,11 @@ def tune(
 
 
 def _loss(
-    head: Head, data: LabelledFeatures, indices: Sequence[int], config: TuningConfig, generator: torch.Generator
+    head: Head,
+    data: LabelledFeatures,
+    indices: Sequence[int],
+    config: TuningConfig,
+    generator: torch.Generator,
 ) -> torch.Tensor:
     batch = data.batch(indices)
     targets = torch.from_numpy(data.targets[list(indices)]).to(batch.device)  # (B,)

@@ -27,8 +27,12 @@ class Build:
         self._support, self.key = support, key
         self._author, self._reason = author, reason
         support.refresh()
-        batches = support._state.builds.get(key, ())
+        self._known = batches = self._batches(support._state)
         indexes = support._indexes([batch.key for batch in batches])
+        if any(batch.key not in indexes for batch in batches):
+            raise SupportError(
+                f"{support.where}: a batch of this build is lost; discard the build and start again"
+            )
         self.done = {id for batch in batches for id in indexes[batch.key].ids}
 
     def add(self, batch: SupportBatch) -> None:
@@ -40,10 +44,9 @@ class Build:
                 f"document {twice[0]!r} is in this build already; skip the documents in `done`"
             )
         saved: list[BatchRecord] = []
-        expected = self._batches(self._support._state)
 
         def draft(state: State) -> Entry:
-            if self._batches(state) != expected:
+            if self._batches(state) != self._known:
                 raise SupportError(
                     f"{self._support.where}: the same build runs elsewhere; let one of them finish"
                 )
@@ -53,6 +56,7 @@ class Build:
 
         self._support._commit(draft, self._author, self._reason)
         self.done |= ids
+        self._known += (saved[-1],)
 
     def finish(self, *, replace: bool = False) -> Edit:
         """Make all batches part of the set; with `replace` they take the place of everything in it."""
@@ -78,7 +82,7 @@ class Build:
         """Give up what was written so far; `compact` reclaims its space."""
         what = "gave up a build"
         self._support._commit(lambda state: Entry("discard", what, name=self.key), self._author, self._reason)
-        self.done = set()
+        self.done, self._known = set(), ()
 
     def _batches(self, state: State) -> tuple[BatchRecord, ...]:
         return state.builds.get(self.key, ())

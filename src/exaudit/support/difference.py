@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from exaudit.errors import SupportError
 from exaudit.support.exemplars import SupportHeader
 from exaudit.support.history import State, expand
 
@@ -35,6 +36,8 @@ class Difference:
 
 def changes(old: State, new: State) -> Changes:
     """Both states come from one log, so they know the same documents and rows."""
+    if new.floor and any(new.ids[number] is None for number in np.flatnonzero(old.live | new.live).tolist()):
+        raise SupportError("the support set was compacted since, and the rows to forget are no longer known")
     tokens = np.array([row for _, _, row in _token_changes(old, new)], np.int64)
     return Changes(
         added=_rows(new, new.live & ~old.live),

@@ -5,8 +5,8 @@ live, their labels, the labels of their tokens) is the sum of the log's entries,
 changed from and to. So an undo is one more small entry, an earlier version is a few entries taken back, and
 nothing but the log has to be written atomically.
 
-Each entry names the one it was made on top of. Where two writers make an entry on top of the same one, the log
-holds both and the first counts; the other is void for every reader, and its writer sees that and tries again.
+Each entry names the one it was made on top of, so the log is a chain, read from its head backwards. The head moves
+by compare-and-swap: of two writers who make an entry on top of the same one, one succeeds and the other tries again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ class Entry:
     """One entry of the log: who did what, and each change with its value before and after."""
 
     kind: str  # create, add, relabel, remove, undo, redo, build, part, discard, tag, untag or compact
-    what: str
+    what: str = ""
     who: str = ""
     why: str = ""
     when: str = ""
@@ -98,17 +98,19 @@ class Entry:
 
     @classmethod
     def from_json(cls, text: str) -> Entry:
-        plain: dict[str, Any] = json.loads(text)
-        known = {field.name for field in fields(cls)}
-        if not isinstance(plain, dict) or not plain.keys() <= known:
-            raise SupportError("the log has an entry of a newer version of exaudit; update exaudit")
-        for key in ("removed", "restored", "labels", "token_labels"):
-            plain[key] = tuple(tuple(item) for item in plain.get(key, ()))
-        plain["batches"] = tuple(BatchRecord(**batch) for batch in plain.get("batches", ()))
-        plain["dropped"] = tuple(plain.get("dropped", ()))
-        if header := plain.get("header"):
-            plain["header"] = SupportHeader(**{**header, "labels": tuple(header["labels"])})
-        return cls(**plain)
+        try:
+            plain: dict[str, Any] = json.loads(text)
+            for key in ("removed", "restored", "labels", "token_labels"):
+                plain[key] = tuple(tuple(item) for item in plain.get(key, ()))
+            plain["batches"] = tuple(BatchRecord(**batch) for batch in plain.get("batches", ()))
+            plain["dropped"] = tuple(plain.get("dropped", ()))
+            if header := plain.get("header"):
+                plain["header"] = SupportHeader(**{**header, "labels": tuple(header["labels"])})
+            return cls(**plain)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise SupportError(
+                f"the log has an entry that cannot be read ({error}); it is damaged, or a newer exaudit wrote it"
+            ) from None
 
 
 class State:
@@ -121,7 +123,6 @@ class State:
         self.header: SupportHeader | None = None
         self.head = ""
         self.entries: list[Entry] = []  # numbered by their place; the parts of a build are not among them
-        self.accepted: set[str] = set()
         self.tags: dict[str, int] = {}
         self.undoable: list[int] = []
         self.redoable: list[int] = []
@@ -160,23 +161,16 @@ class State:
 
     # What an entry does, and how it is taken back
 
-    def accepts(self, entry: Entry) -> bool:
-        """Whether the entry was made on top of this state (otherwise it is void, see the module)."""
-        return entry.parent == self.head and not any(batch.key in self.dropped for batch in entry.batches)
-
-    def apply(self, entry: Entry, indexes: Callable[[Sequence[int]], Mapping[int, BatchIndex]]) -> bool:
-        """Follow the log by one entry; False where the entry is void."""
-        if not self.accepts(entry):
-            return False
+    def apply(self, entry: Entry, indexes: Callable[[Sequence[int]], Mapping[int, BatchIndex]]) -> None:
+        """Follow the log by one entry."""
         self.head = entry.id
-        self.accepted.add(entry.id)
         if entry.kind == "part":
             self.builds[entry.name] = self.builds.get(entry.name, ()) + entry.batches
-            return True
+            return
         if entry.kind in ("build", "discard"):
             self.builds.pop(entry.name, None)
         if entry.kind == "discard":
-            return True
+            return
         for start, stop in entry.removed:
             self._set_live(range(start, stop), False)
         found = indexes([batch.key for batch in entry.batches]) if entry.batches else {}
@@ -190,7 +184,6 @@ class State:
             self._set_token_label(number, position, after)
         self.entries.append(entry)
         self._remember(entry)
-        return True
 
     def revert(self, entry: Entry) -> None:
         """Take back what the last entry did to documents and labels."""
@@ -206,7 +199,7 @@ class State:
             self._set_live(range(start, stop), True)
 
     def at(self, number: int) -> State:
-        """The documents and labels as they were after edit `number`."""
+        """The documents and labels as they were after edit `number`, for versions that are kept."""
         if not 0 <= number <= self.number:
             raise SupportError(f"there is no version {number}; the last one is {self.number}")
         if number < self.floor and number not in self.tags.values():
@@ -214,8 +207,12 @@ class State:
                 f"version {number} was given up when the support set was compacted "
                 f"(version {self.floor}); versions with a tag are kept"
             )
+        return self.before(number + 1)
+
+    def before(self, number: int) -> State:
+        """The same before edit `number`, of what is still known: dropped documents have no id and no tokens."""
         past = self.copy()
-        while past.number > number:
+        while past.number >= number:
             past.revert(past.entries.pop())
         return past
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,9 @@ class MemorySupportSet(SupportSet):
 
     def __init__(self, where: str = "support set in memory") -> None:
         super().__init__(where)
-        self._entries: list[Entry] = []
-        self._seen = 0
         self._batches: dict[int, SupportBatch] = {}
         self._narrow: dict[int, BatchIndex] = {}
         self._base: SupportSet | None = None
-        self._base_documents = self._base_rows = 0
 
     @classmethod
     def create(
@@ -43,16 +40,13 @@ class MemorySupportSet(SupportSet):
         """A copy of `base` to try edits on: what is done to it is never written, `base` does not change."""
         support = cls(f"{base.where} (preview)")
         support._base, support._state = base._share(), base._state.copy()
-        support._base_documents, support._base_rows = len(base._state.live), base.row_count
         return support
 
-    def _append(self, entry: Entry) -> None:
-        self._entries.append(entry)
+    def _append(self, entry: Entry) -> bool:
+        return entry.parent == self._state.head
 
     def _news(self) -> list[Entry]:
-        news = self._entries[self._seen :]
-        self._seen += len(news)
-        return news
+        return []
 
     def _save(self, batch: SupportBatch) -> BatchRecord:
         vectors = np.array(batch.vectors)  # the caller may reuse its arrays
@@ -66,34 +60,31 @@ class MemorySupportSet(SupportSet):
 
     def _read_vectors(self, rows: npt.NDArray[np.int64], out: Array) -> None:
         if rows.min(initial=0) < 0 or rows.max(initial=-1) >= self.row_count:
-            raise SupportError(
-                f"{self.where}: there are {self.row_count} rows, from 0; one asked for is not there"
-            )
-        state = self._state
-        if self._base is not None and (mask := rows < self._base_rows).any():
-            old = np.empty((int(mask.sum()), out.shape[1]), out.dtype)
-            self._base._read_vectors(rows[mask], old)
-            out[mask] = old
-        for key, batch in self._batches.items():
-            first = state.first_rows.get(key)
-            if first is not None:
-                mask = (rows >= first) & (rows < first + len(batch.vectors))
-                if mask.any():
-                    out[mask] = batch.vectors[rows[mask] - first]
+            raise SupportError(f"{self.where}: there are {self.row_count} rows; one asked for is not there")
+        for first, batch, places in self._owners(self._state.first_rows, rows):
+            if batch is not None:
+                out[places] = batch.vectors[rows[places] - first]
+            elif self._base is not None:
+                out[places] = self._base.vectors(rows[places])
 
     def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
-        found = []
-        for number in numbers:
-            if self._base is not None and number < self._base_documents:
-                found += self._base._read_documents([number])
-                continue
-            for key, batch in self._batches.items():
-                first = self._state.batches.get(key, number + 1)
-                if first <= number < first + len(batch.documents):
-                    document = batch.documents[number - first]
-                    found.append(
-                        SupportDocument(
-                            number, -1, document.id, document.text, document.tokens, "", (), document.meta
-                        )
-                    )
-        return found
+        wanted, found = np.asarray(numbers, np.int64), {}
+        for first, batch, places in self._owners(self._state.batches, wanted):
+            if batch is not None:
+                for n in wanted[places].tolist():
+                    own = batch.documents[n - first]
+                    found[n] = SupportDocument(n, -1, own.id, own.text, own.tokens, "", (), own.meta)
+            elif self._base is not None:
+                read = self._base._read_documents(wanted[places].tolist())
+                found.update({document.number: document for document in read})
+        return [found[number] for number in numbers]
+
+    def _owners(
+        self, firsts: Mapping[int, int], wanted: npt.NDArray[np.int64]
+    ) -> Iterator[tuple[int, SupportBatch | None, npt.NDArray[np.int64]]]:
+        """The batches that own some of the wanted rows (or documents), None for the base, and which those are."""
+        own = [(first, key) for key, first in firsts.items() if key in self._batches]  # ascending
+        which = np.searchsorted([first for first, _ in own], wanted, side="right") - 1
+        for owner in np.unique(which).tolist():
+            first, batch = (own[owner][0], self._batches[own[owner][1]]) if owner >= 0 else (0, None)
+            yield first, batch, np.flatnonzero(which == owner)

@@ -16,6 +16,7 @@ __all__ = ["choose_projection"]
 
 WIDTHS = (64, 96, 128, 160, 192, 224, 256, 320, 384, 512)  # columns of the product
 SMALL = 4096  # a set so small is searched flat
+EVEN = 0.25  # variance spread over more of the directions than this has no leading ones
 K = 8  # nearest rows the trial has in mind
 
 
@@ -29,11 +30,19 @@ def choose_projection(sample: Tensor, directions: int | Literal["auto"], rows: i
     scale = 2.0 ** -math.frexp(longest)[1] if longest > 0 else 1.0
     if directions == 0 or (directions == "auto" and rows <= SMALL):
         return Projection(mean, None, scale, dtype)
+    if directions == "auto" and _spread(sample[:2048] - mean) > EVEN:
+        return Projection(mean, None, scale, dtype)
     principal = principal_directions(sample, mean)  # (M, M)
     if directions == "auto":
         directions = _cheapest(sample, mean, principal, rows, dtype)
     leading = principal[:, :directions].contiguous() if directions else None
     return Projection(mean, leading, scale, dtype)
+
+
+def _spread(centred: Tensor) -> float:
+    """The share of directions that variance is spread over, tr(C)^2 / tr(C^2) / M; cheap, and enough to give up on."""
+    covariance = centred.T @ centred  # (M, M)
+    return float(covariance.trace().square() / covariance.square().sum().clamp(min=1e-30)) / len(covariance)
 
 
 def _cheapest(sample: Tensor, mean: Tensor, principal: Tensor, rows: int, dtype: torch.dtype) -> int:
@@ -43,7 +52,8 @@ def _cheapest(sample: Tensor, mean: Tensor, principal: Tensor, rows: int, dtype:
     if not widths:
         return 0
     per_column, per_pair = _prices(sample, dtype)
-    rounds = max(math.log2(rows / len(sample)), 0) + 1  # the nearest are sought anew each time the rows double
+    # Each time the rows seen have grown by a factor e, as many new ones come within reach as before.
+    rounds = max(math.log(rows / len(sample)), 0) + 1
 
     def cost(width: int, left: float) -> float:
         return rows * width * per_column + min(left * K * rounds, rows) * per_pair
@@ -69,7 +79,8 @@ def _looseness(turned: Tensor, options: list[int]) -> list[float]:
     for count in options:
         rest = (squared - turned[:, :count].square().sum(dim=1)).clamp(min=0).sqrt()  # (n,)
         rest_asked = rest[:: max(len(turned) // 64, 1)]
-        bound = torch.cdist(asked[:, :count], turned[:, :count]).square() + (rest_asked[:, None] - rest).square()
+        bound = torch.cdist(asked[:, :count], turned[:, :count]).square()
+        bound += (rest_asked[:, None] - rest).square()  # (q, n)
         left.append(float((bound <= reach.square() * 1.02).sum(dim=1).double().mean()))
     return left
 
@@ -81,8 +92,9 @@ def _prices(sample: Tensor, dtype: torch.dtype) -> tuple[float, float]:
     right = torch.ones(width, queries, dtype=dtype, device=sample.device)
     product = _seconds(lambda: torch.mm(left, right), sample.device)
     pairs = sample[:512]
-    exact = _seconds(lambda: pairs[torch.randperm(len(pairs))].double().sub_(pairs).square_().sum(1), sample.device)
-    return product / (count * width * queries), 2 * exact / len(pairs)
+    order = torch.randperm(len(pairs), device=sample.device)
+    exact = _seconds(lambda: pairs[order].sub_(pairs).square_().sum(1), sample.device)
+    return product / (count * width * queries), 3 * exact / len(pairs)  # rows from memory, not from cache
 
 
 def _seconds(work: Callable[[], Any], device: torch.device) -> float:

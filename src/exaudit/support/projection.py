@@ -66,17 +66,19 @@ class Projection:
         if self.directions is None:
             z = (vectors.float() - self.mean) * self.scale  # (n, M) each difference correctly rounded
         else:
-            c = (vectors.double() - self.mean) * self.scale  # (n, M) float64: rho is a difference of near equals
+            # float64, because rho is a small difference of large numbers
+            c = (vectors.double() - self.mean) * self.scale  # (n, M)
             p = c @ self.directions  # (n, d)
             rho = (c.square().sum(1) - p.square().sum(1)).clamp_(min=0).sqrt_()  # (n,)
             z = torch.cat([p, rho[:, None]], dim=1)  # (n, d + 1)
         length = z.double().norm(dim=1) if z.shape[1] < 64 else z.norm(dim=1).double()  # (n,)
         near = length < _FAR
         stored = torch.where(near[:, None], z, 0).to(self.dtype)
-        error = z.sub_(stored).norm(dim=1).double() + 2e-6 * length  # the second term: rho, c and the norms here
+        # The second term covers the rounding of c, of rho, and of the norms here; all are below 1e-6 of the length.
+        error = z.sub_(stored).norm(dim=1).double() + 2e-6 * length
         error = torch.where(near, error + 1e-30, math.inf)
-        norm = stored.double().square_().sum(1) if self.directions is not None else stored.float().square_().sum(1)
-        return Sketch(stored, norm.double(), error)
+        wide = torch.float32 if self.directions is None else torch.float64
+        return Sketch(stored, stored.to(wide).square().sum(dim=1).double(), error)
 
     def flat_rows(self, vectors: Tensor, norm: Tensor) -> Tensor:
         """`sketch(vectors).as_rows()` for flat search, from squared norms known already."""
@@ -88,12 +90,12 @@ class Projection:
         return out
 
     def limit(self, reach: Tensor, queries: Sketch, row_norm: float, row_error: float) -> Tensor:
-        """The greatest product that a row nearer than `reach` (Q,) can show; what shows more is excluded.
+        """The greatest product that a row nearer than `reach` (Q,), scaled, can show; what shows more is excluded.
 
         Beside the errors of the sketches it allows for rounding: of the sums (at most 2^-22 of the sum of all
         magnitudes for each term, four times what float32 needs), of the result, and of the limit itself.
         """
-        bound: Tensor = (reach * (self.scale * (1 + 1e-9)) + queries.error + row_error).square_()  # (Q,)
+        bound: Tensor = (reach * (1 + 1e-9) + queries.error + row_error).square_()  # (Q,)
         bound += self.width * 2.0**-21 * (queries.norm + row_norm) + 1e-30
         # Twice the rounding unit covers product and limit; the third covers the product of the two.
         return (bound * (1 + 1.5 * torch.finfo(self.dtype).eps)).to(self.dtype)  # (Q,)
@@ -103,7 +105,8 @@ def principal_directions(sample: Tensor, mean: Tensor) -> Tensor:
     """All principal directions of a sample (n, M), the leading one first, as columns (M, M) in float64."""
     centred = sample.double() - mean
     _, directions = torch.linalg.eigh(centred.T @ centred)
-    return directions.flip(1).contiguous()
+    leading: Tensor = directions.flip(1).contiguous()
+    return leading
 
 
 @cache

@@ -30,7 +30,12 @@ Vectors = NDArray[np.float32] | NDArray[np.float16]
 
 MAX_K = 100
 GROUP = 32  # rows whose least product is looked at before the products themselves
-SAMPLE = 8192  # rows from which the directions, and the first reach of a query, are taken
+SAMPLE = 8192  # rows from which the directions are taken
+SEEDS = 4096  # rows from which the first reach of a query is taken
+SLACK = 1 + 2e-6  # a float32 squared distance, summed by halves, is this near to the exact one and more
+BATCH = {"cpu": 2048, "cuda": 16384}  # queries at once
+PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # of a block of rows and a batch: 8 MB stay in a CPU's cache
+PAIRS = {"cpu": 512, "cuda": 1 << 16}  # exact distances at once
 REFIT = 0.25  # share of rows added since the fit that calls for a new one
 
 
@@ -116,60 +121,65 @@ class ExactSearch:
         distances = np.empty((len(queries), k), dtype=np.float32)
         rows = np.empty((len(queries), k), dtype=np.int64)
         projection = self._fitted()
-        step = 16384 if self._device.type == "cuda" else 4096 if projection.directions is None else 2048
+        step = BATCH[self._device.type]
+        if projection.directions is None:
+            step *= 2  # its blocks are made anew for each batch
         with torch.inference_mode(), _full_precision_sums():
             live = torch.from_numpy(self._live).to(self._device)
-            seeds = torch.from_numpy(self._sample(SAMPLE)).to(self._device)
+            seeds = torch.from_numpy(self._sample(SEEDS)).to(self._device)
             seed_rows = projection.sketch(self._gather(seeds)).as_rows()  # (s, W)
             for start in range(0, len(queries), step):
                 some = slice(start, start + step)
                 batch = _Batch(torch.from_numpy(queries[some]).to(self._device), k, projection)
                 self._narrow(batch, seeds, seed_rows)
                 self._scan(batch, live, len(seeds))
-                distances[some] = batch.squared.sqrt().float().cpu().numpy()
-                rows[some] = batch.rows.cpu().numpy()
+                exact = self._squared(batch, batch.query, batch.row, torch.float64)
+                squared, nearest = batch.nearest(exact)  # (Q, k)
+                distances[some] = (squared.sqrt() / projection.scale).float().cpu().numpy()
+                rows[some] = nearest.cpu().numpy()
         return distances, rows
 
     def _narrow(self, batch: _Batch, seeds: Tensor, seed_rows: Tensor) -> None:
         """A first reach for each query: its distance to k rows of a sample, the nearest by their bounds."""
-        products = torch.mm(seed_rows, batch.factor).float().T.contiguous()  # (Q, s)
+        products = torch.mm(batch.factor.T, seed_rows.T).float()  # (Q, s)
         best = products.topk(batch.k, dim=1, largest=False, sorted=False).indices  # (Q, k)
         query = torch.arange(len(best), device=self._device).repeat_interleave(batch.k)
-        squared = self._squared(batch, query, seeds[best.flatten()])
-        batch.reach = squared.view(-1, batch.k).amax(dim=1).sqrt()  # (Q,)
+        squared = self._squared(batch, query, seeds[best.flatten()], torch.float32)
+        batch.shorten(squared.view(-1, batch.k).amax(dim=1))
 
     def _scan(self, batch: _Batch, live: Tensor, seen: int) -> None:
-        """Pass all rows under the bound; measure what it leaves each time the rows seen have doubled."""
-        pending: list[tuple[Tensor, Tensor, Tensor]] = []
+        """Pass all rows under the bound, and measure what it leaves whenever a quarter more rows were seen."""
+        found: list[tuple[Tensor, Tensor]] = []
         waiting, done = 0, 0
-        elements = 1 << (28 if self._device.type == "cuda" else 22)
+        elements = PRODUCTS[self._device.type]
         size = min(max(elements // len(batch.reach) // GROUP, 1) * GROUP, 1 << 16)
         out = torch.empty(size, len(batch.reach), dtype=batch.projection.dtype, device=self._device)
         for first, block, row_norm, row_error in self._blocks(size):
-            limit = batch.limit(row_norm, row_error)
-            query, offset, product = _within(torch.mm(block, batch.factor, out=out[: len(block)]), limit)
-            row = offset + first
-            kept = live[row]
-            pending.append((query[kept], row[kept], product[kept]))
+            product = torch.mm(block, batch.factor, out=out[: len(block)])  # (B, Q)
+            query, row = _within(product, batch.limit(row_norm, row_error))
+            found.append((query, row + first))
             waiting, done = waiting + len(row), done + len(block)
             if done >= seen or waiting > elements:
-                self._settle(batch, pending)
-                pending, waiting, seen = [], 0, max(seen, 2 * done)
-        self._settle(batch, pending)
+                self._measure(batch, found, live)
+                found, waiting, seen = [], 0, max(seen, done + done // 4)
+        self._measure(batch, found, live)
 
-    def _settle(self, batch: _Batch, pending: list[tuple[Tensor, Tensor, Tensor]]) -> None:
-        if pending:
-            query, row, _ = (torch.cat(column) for column in zip(*pending, strict=True))
-            batch.merge(query, row, self._squared(batch, query, row))
+    def _measure(self, batch: _Batch, found: list[tuple[Tensor, Tensor]], live: Tensor) -> None:
+        if found:
+            query, row = (torch.cat(column) for column in zip(*found, strict=True))
+            kept = live[row]
+            query, row = query[kept], row[kept]
+            batch.merge(query, row, self._squared(batch, query, row, torch.float32))
 
-    def _squared(self, batch: _Batch, query: Tensor, row: Tensor) -> Tensor:
-        """Exact squared distances (n,) of pairs of a query and a row, in float64."""
-        step = 1 << (16 if self._device.type == "cuda" else 9)
-        squared = torch.empty(len(row), dtype=torch.float64, device=self._device)
+    def _squared(self, batch: _Batch, query: Tensor, row: Tensor, dtype: torch.dtype) -> Tensor:
+        """Scaled squared distances (n,) of pairs of a query and a row, from the differences of their numbers."""
+        step = PAIRS[self._device.type]
+        scale, queries = batch.projection.scale, batch.queries.to(dtype)
+        squared = torch.empty(len(row), dtype=dtype, device=self._device)
         for start in range(0, len(row), step):
             some = slice(start, start + step)
-            difference = self._gather(row[some]).double().sub_(batch.queries[query[some]])  # (n, M)
-            squared[some] = _sum(difference.square_())
+            difference = self._gather(row[some]).to(dtype).sub_(queries[query[some]])  # (n, M)
+            squared[some] = _sum(difference.mul_(scale).square_())
         return squared
 
     def _gather(self, row: Tensor) -> Tensor:
@@ -184,7 +194,8 @@ class ExactSearch:
 
     def _blocks(self, size: int) -> Iterator[tuple[int, Tensor, float, float]]:
         """Blocks of all rows, each with its first, in a random order: neighbours in the set are often alike."""
-        blocks = [(part, start, stop) for part in (self._base, self._added) for start, stop in _cut(len(part), size)]
+        parts = (self._base, self._added)
+        blocks = [(part, start, stop) for part in parts for start, stop in _cut(len(part), size)]
         for index in np.random.default_rng(self._seed).permutation(len(blocks)):
             part, start, stop = blocks[index]
             yield part.first + start, *part.block(start, stop)
@@ -195,6 +206,7 @@ class ExactSearch:
         if self._projection is None or grown > REFIT * max(len(self._live) - grown, 1):
             with torch.inference_mode():
                 sample = self._gather(torch.from_numpy(self._sample(SAMPLE)).to(self._device)).float()
+                sample = sample[sample.isfinite().all(dim=1)]  # sketching names the row that is not
                 self._projection = choose_projection(sample, self._directions, len(self))
             self._fitted_added = len(self._added)
         with torch.inference_mode():
@@ -216,40 +228,57 @@ class ExactSearch:
 
 
 class _Batch:
-    """Some queries and the nearest rows found for each so far."""
+    """Some queries, and pairs of a query and a row among which are its nearest so far."""
 
     def __init__(self, queries: Tensor, k: int, projection: Projection) -> None:
-        self.k, self.projection = k, projection
+        self.queries, self.k, self.projection = queries, k, projection
         self.sketch: Sketch = projection.sketch(queries)
         self.factor = self.sketch.as_queries().contiguous()  # (W, Q)
-        self.queries = queries.double()  # (Q, M)
-        shape = (len(queries), k)
-        self.squared = torch.full(shape, math.inf, dtype=torch.float64, device=queries.device)
-        self.rows = torch.full(shape, torch.iinfo(torch.int64).max, device=queries.device)
-        self.reach = self.squared[:, 0].clone()  # (Q,) no farther than this is the k-th nearest
+        # The k-th nearest is no farther than this. Lengths are scaled as the sketches are.
+        self.reach = torch.full_like(self.sketch.norm, math.inf)  # (Q,)
+        self.query = self.row = torch.empty(0, dtype=torch.int64, device=queries.device)  # (n,)
+        self.squared = torch.empty(0, device=queries.device)  # (n,) float32, scaled
 
     def limit(self, row_norm: float, row_error: float) -> Tensor:
         return self.projection.limit(self.reach, self.sketch, row_norm, row_error)
 
+    def shorten(self, squared: Tensor) -> None:
+        """k rows are this near (Q,), by float32."""
+        self.reach = torch.minimum(self.reach, (squared.double() * SLACK + 1e-30).sqrt())
+
     def merge(self, query: Tensor, row: Tensor, squared: Tensor) -> None:
-        """Keep the k nearest of those kept and these, by distance and then by row."""
-        count = len(self.reach)
-        query = torch.cat([query, torch.arange(count, device=query.device).repeat_interleave(self.k)])
-        row, squared = torch.cat([row, self.rows.flatten()]), torch.cat([squared, self.squared.flatten()])
-        order = row.argsort(stable=True)
-        order = order[squared[order].argsort(stable=True)]
-        order = order[query[order].argsort(stable=True)]
-        query = query[order]
-        first = torch.searchsorted(query, torch.arange(count, device=query.device))
-        place = torch.arange(len(query), device=query.device) - first[query]
-        kept = place < self.k
-        at = (query[kept], place[kept])
-        self.squared[at], self.rows[at] = squared[order][kept], row[order][kept]
-        self.reach = torch.minimum(self.reach, self.squared[:, -1].sqrt())
+        """Keep of these pairs, and of those kept before, all that may be among the k nearest."""
+        query, row = torch.cat([self.query, query]), torch.cat([self.row, row])
+        squared = torch.cat([self.squared, squared])
+        order = ((query << 32) | squared.view(torch.int32)).argsort()  # by query, then by distance
+        query, row, squared = query[order], row[order], squared[order]
+        first, count = _runs(query, len(self.reach))
+        enough = count >= self.k
+        kth = (first + self.k - 1)[enough]
+        farthest = torch.full_like(self.reach, math.inf)
+        farthest[enough] = squared[kth].double()
+        self.shorten(farthest)
+        kept = squared <= self.reach.square()[query] * SLACK
+        self.query, self.row, self.squared = query[kept], row[kept], squared[kept]
+
+    def nearest(self, exact: Tensor) -> tuple[Tensor, Tensor]:
+        """The k nearest of the pairs kept, by exact distance and then by row: (Q, k) each."""
+        order = self.row.argsort()
+        order = order[exact[order].argsort(stable=True)]
+        order = order[self.query[order].argsort(stable=True)]
+        first, _ = _runs(self.query[order], len(self.reach))
+        chosen = order[first[:, None] + torch.arange(self.k, device=order.device)]  # (Q, k)
+        return exact[chosen], self.row[chosen]
 
 
-def _within(product: Tensor, limit: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Where products (B, Q) are at most the limit (Q,): the queries, the rows, and the products.
+def _runs(query: Tensor, queries: int) -> tuple[Tensor, Tensor]:
+    """Where the run of each query starts in sorted pairs, and how long it is."""
+    edges = torch.searchsorted(query, torch.arange(queries + 1, device=query.device))
+    return edges[:-1], edges.diff()
+
+
+def _within(product: Tensor, limit: Tensor) -> tuple[Tensor, Tensor]:
+    """Where products (B, Q) are at most the limit (Q,): the queries and the rows.
 
     Floats that are not negative are in the order of their bits, and integers compare faster; a negative product
     (rounding of zero) is a negative integer, and within any limit.
@@ -260,8 +289,7 @@ def _within(product: Tensor, limit: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     limits = limit.view(integers)
     group, query = (groups.amin(dim=1) <= limits).nonzero(as_tuple=True)  # (H,)
     near, offset = (groups[group, :, query] <= limits[query, None]).nonzero(as_tuple=True)
-    row, query = group[near] * size + offset, query[near]
-    return query, row, product[row, query]
+    return query[near], group[near] * size + offset
 
 
 def _sum(values: Tensor) -> Tensor:
@@ -294,14 +322,16 @@ def _full_precision_sums() -> Iterator[None]:
 
 
 def _checked(vectors: Vectors, width: int | None) -> Vectors:
-    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype not in (np.float32, np.float16):
-        found = f"{vectors.dtype} of shape {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors)
-        raise SupportError(f"support vectors must be a float32 or float16 array (rows, width), found {found}")
+    if not isinstance(vectors, np.ndarray):
+        raise SupportError(f"support vectors must be an array, found {type(vectors).__name__}")
+    if vectors.ndim != 2 or not vectors.shape[1] or vectors.dtype not in (np.float32, np.float16):
+        raise SupportError(
+            "support vectors must be float32 or float16 (rows, width), "
+            f"found {vectors.dtype} of shape {vectors.shape}"
+        )
     if width is not None and vectors.shape[1] != width:
         raise SupportError(
             f"vectors of {vectors.shape[1]} numbers do not fit a support set of {width}; "
             "they must come from the same model"
         )
-    if not vectors.shape[1]:
-        raise SupportError("support vectors have no numbers in them")
     return vectors

@@ -1,12 +1,14 @@
-"""A support set on disk: three Lance tables, of which the smallest, the log, decides what counts.
+"""A support set on disk, in four Lance tables.
 
     <location>/exemplars.lance    batch, document (its place in the batch), position, vector
     <location>/documents.lance    batch, document, id, text, tokens, scores, labels as they were added, ...
-    <location>/log.lance          one JSON entry a row; see `exaudit.support.history`
+    <location>/log.lance          id and JSON of each entry; see `exaudit.support.history`
+    <location>/head.lance         a single row: the id of the last entry that counts
 
-An edit appends its data to the first two and then, by one atomic commit of Lance, its entry to the log. What no
-entry names, because its writer was killed or lost against another, is never looked at and goes with the next
-`compact`. Nothing is locked, so a location can be a folder or any object store that Lance knows.
+An edit appends its data to the first two, its entry to the log, and then moves the head, by one atomic commit of
+Lance that fails if the head has been moved meanwhile. What cannot be reached from the head, because its writer was
+killed or was slower than another, is never looked at and goes with the next `compact`. Nothing is locked, so a
+location can be a folder or any object store that Lance knows.
 """
 
 from __future__ import annotations
@@ -14,24 +16,39 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from exaudit.data.document import Document
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDocument, SupportHeader
 from exaudit.support.history import BatchRecord, Edit, Entry, State
-from exaudit.support.support_set import SupportSet
+from exaudit.support.support_set import SupportSet, signed
 from exaudit.support.tables import KeyedTable, Numbers, Table
 
 __all__ = ["LanceSupportSet"]
 
-_FILE_BYTES = 256 << 20  # compaction rewrites one file at a time, so this is the space it needs
+_FILE_BYTES = 32 << 20  # compaction rewrites one file at a time, so this is the space it needs
 _LOG_FILES = 64  # the log is merged into one file when it has this many
 _NARROW = ["batch", "document", "offset", "length", "id", "label", "token_labels", "scores", "digest"]
+
+_NONE = np.zeros(0, np.int64)
+_NO_INDEX = BatchIndex(
+    [],
+    _NONE.astype(np.int32),
+    _NONE,
+    _NONE.astype(np.int32),
+    _NONE.astype(np.int8),
+    [],
+    _NONE.astype(np.float32),
+    _NONE.astype(np.int8),
+)
 
 
 class LanceSupportSet(SupportSet):
@@ -40,6 +57,7 @@ class LanceSupportSet(SupportSet):
     def __init__(self, location: str | os.PathLike[str]) -> None:
         super().__init__(os.fspath(location))
         folder = self.where.rstrip("/")
+        self._head = Table(f"{folder}/head.lance")
         self._log = Table(f"{folder}/log.lance")
         self._documents = KeyedTable(
             f"{folder}/documents.lance",
@@ -52,12 +70,13 @@ class LanceSupportSet(SupportSet):
             lambda *keys: _rows(self._state, *keys),
         )
         self._seen = 0
+        self._unread: dict[str, str] = {}  # entries of the log that were not reached from the head so far
         self._narrow: dict[int, BatchIndex] = {}
 
     @classmethod
     def exists(cls, location: str | os.PathLike[str]) -> bool:
         """Whether there is a support set at this location."""
-        return cls(location)._log.exists()
+        return cls(location)._head.exists()
 
     @classmethod
     def create(
@@ -73,13 +92,30 @@ class LanceSupportSet(SupportSet):
     ) -> LanceSupportSet:
         """An empty set for exemplars of `model` (its fingerprint), labelled (negative, positive)."""
         header = SupportHeader(width, (labels[0], labels[1]), model, dtype)
-        support = cls(location)
-        if support._log.exists():
+        if cls.exists(location):
             raise SupportError(f"{location}: there is a support set already; open it, or delete it first")
-        support._commit(
-            lambda state: Entry("create", "created the support set", header=header), author, reason
-        )
-        return support
+        # A set in a folder is made under another name and then renamed, so that it is there whole or not at all, and
+        # only once. At an object store the head is written last; let one process create it.
+        where = os.fspath(location)
+        local = "://" not in where
+        draft = cls(f"{where.rstrip('/')}.{secrets.token_hex(4)}.tmp" if local else where)
+        entry = Entry("create", "created the support set", header=header, version=State().version)
+        entry = signed(entry, "", author, reason)
+        try:
+            if local:
+                with draft._head.doing("create"):
+                    os.makedirs(draft.where)
+            draft._exemplars.create(_exemplar_rows(0, _NO_INDEX, np.zeros((0, width), dtype)))
+            draft._documents.create(_document_rows(0, _NO_INDEX, []))
+            draft._log.create(_log_row(entry))
+            draft._head.create(pa.table({"head": [entry.id]}))
+            if local:
+                with draft._head.doing("create"):
+                    os.rename(draft.where, where)
+        finally:
+            if local:
+                shutil.rmtree(draft.where, ignore_errors=True)
+        return cls.open(location)
 
     @classmethod
     def open(
@@ -92,7 +128,7 @@ class LanceSupportSet(SupportSet):
     ) -> LanceSupportSet:
         """The set at a location; one made for another model, width or label set than asked for is refused."""
         support = cls(location)
-        if not support._log.exists():
+        if not support._head.exists():
             raise SupportError(f"{location}: there is no support set here; build one first")
         support.refresh()
         support.header.check(support.where, width=width, labels=labels, model=model)
@@ -114,24 +150,44 @@ class LanceSupportSet(SupportSet):
 
     # The log
 
-    def _append(self, entry: Entry) -> None:
-        rows = pa.table({"entry": [entry.to_json()]})
-        if entry.kind == "create":
-            self._log.create(rows)
-        else:
-            self._log.append(rows)
-            self._log.merge_files(_LOG_FILES)
+    def _append(self, entry: Entry) -> bool:
+        self._log.append(_log_row(entry))
+        self._log.merge_files(_LOG_FILES)
+        return self._head.swap("head", entry.parent, entry.id)
 
     def _news(self) -> list[Entry]:
-        rows = self._log.tail(self._seen, ["entry"])
-        if rows is None:
+        heads = self._head.rows(["head"])["head"].to_pylist()
+        if len(heads) != 1:
+            raise SupportError(
+                f"{self._head.uri}: this table is damaged; restore the support set from a backup"
+            )
+        if heads[0] == self._state.head:
             return []
-        with self._log.doing("read"):
-            entries = [Entry.from_json(text) for text in rows["entry"].to_pylist()]
-        if len(entries) > 1:  # look at the table once instead of once for each batch
-            self._indexes([batch.key for entry in entries for batch in entry.batches])
-        self._seen += len(entries)
-        return entries
+        chain = self._chain(heads[0], self._seen) or self._chain(heads[0], 0)
+        if chain is None:
+            raise SupportError(
+                f"{self._log.uri}: this table is damaged; restore the support set from a backup"
+            )
+        self._indexes(
+            [batch.key for entry in chain for batch in entry.batches]
+        )  # all at one look at the table
+        for entry in chain:
+            del self._unread[entry.id]
+        return chain
+
+    def _chain(self, head: str, start: int) -> list[Entry] | None:
+        """Entries from the present state to `head`, or None if some are not among those from place `start` on:
+        after another process has shrunk the log, what is new need not come last."""
+        rows = self._log.rows(["id", "entry"], start)
+        self._unread.update(zip(rows["id"].to_pylist(), rows["entry"].to_pylist(), strict=True))
+        self._seen = start + len(rows)
+        chain: list[Entry] = []
+        while head != self._state.head:
+            if head not in self._unread:
+                return None
+            chain.append(Entry.from_json(self._unread[head]))
+            head = chain[-1].parent
+        return chain[::-1]
 
     # Documents
 
@@ -143,19 +199,23 @@ class LanceSupportSet(SupportSet):
                 1, _FILE_BYTES // (self.header.width * batch.vectors.itemsize)
             )
             self._exemplars.append(_exemplar_rows(record.key, index, batch.vectors))
-        self._documents.append(_document_rows(record.key, index, batch))
+        self._documents.append(_document_rows(record.key, index, batch.documents))
         self._narrow[record.key] = index
         return record
 
     def _indexes(self, keys: Sequence[int]) -> Mapping[int, BatchIndex]:
         missing = [key for key in keys if key not in self._narrow]
-        if missing and (documents := self._documents.latest()) is not None:
+        if missing:
+            documents = self._documents.latest()
             with self._documents.doing("read"):
                 some = f"batch IN ({', '.join(map(str, missing))})" if len(missing) < 100 else None
-                self._narrow.update(_by_batch(documents.to_table(columns=_NARROW, filter=some)))
+                rows = documents.to_table(columns=_NARROW, filter=some)
+            self._narrow.update(_by_batch(rows))
         return self._narrow
 
     def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
+        if not numbers:
+            return []
         rows = self._documents.take(np.asarray(numbers, np.int64), ["id", "text", "tokens", "meta"])
         return [
             SupportDocument(
@@ -187,21 +247,19 @@ class LanceSupportSet(SupportSet):
             table.delete_batches(plan)
             table.shrink()
         self._log.shrink()
+        self._head.shrink()
         self._narrow = {}
         return edit
 
     def _unneeded(self, state: State, keep: npt.NDArray[np.bool_]) -> dict[int, list[int] | None]:
         """For each batch with something to drop: the places of its documents, or None for all of it."""
         pending = {batch.key for batches in state.builds.values() for batch in batches}
-        exemplars, documents = (
-            table.tail(0, ["batch", "document"]) for table in (self._exemplars, self._documents)
-        )
         found: dict[int, set[int]] = {}
-        for rows in (exemplars, documents):
-            if rows is not None:
-                pairs = np.stack([rows["batch"].to_numpy(), rows["document"].to_numpy()], axis=1)
-                for key, place in np.unique(pairs, axis=0).tolist():
-                    found.setdefault(key, set()).add(place)
+        for table in (self._exemplars, self._documents):
+            rows = table.rows(["batch", "document"])
+            pairs = np.stack([rows["batch"].to_numpy(), rows["document"].to_numpy()], axis=1)
+            for key, place in np.unique(pairs, axis=0).tolist():
+                found.setdefault(key, set()).add(place)
         unneeded: dict[int, list[int] | None] = {}
         for key, places in found.items():
             first = state.batches.get(key)
@@ -209,6 +267,10 @@ class LanceSupportSet(SupportSet):
             if key not in pending and drop:
                 unneeded[key] = drop if len(drop) < len(places) else None
         return unneeded
+
+
+def _log_row(entry: Entry) -> pa.Table:
+    return pa.table({"id": [entry.id], "entry": [entry.to_json()]})
 
 
 def _numbers(state: State, batch: Numbers, document: Array) -> Numbers:
@@ -241,9 +303,8 @@ def _exemplar_rows(key: int, index: BatchIndex, vectors: Array) -> pa.Table:
     )
 
 
-def _document_rows(key: int, index: BatchIndex, batch: SupportBatch) -> pa.Table:
-    documents = batch.documents
-    ends = pa.array(np.append(index.offsets, len(batch.scores)).astype(np.int32))
+def _document_rows(key: int, index: BatchIndex, documents: Sequence[Document]) -> pa.Table:
+    ends = pa.array(np.append(index.offsets, len(index.scores)).astype(np.int32))
     return pa.table(
         {
             "batch": pa.array(np.full(len(documents), key, np.int64)),
@@ -268,7 +329,7 @@ def _by_batch(table: Any) -> dict[int, BatchIndex]:
     batch = column["batch"].to_numpy()
     starts = np.flatnonzero(np.diff(batch, prepend=-1)).tolist()
     found = {}
-    for start, stop in zip(starts, [*starts[1:], len(batch)], strict=True):
+    for start, stop in pairwise([*starts, len(batch)]):
         part = {name: values.slice(start, stop - start) for name, values in column.items()}
         found[int(batch[start])] = BatchIndex(
             ids=part["id"].to_pylist(),

@@ -34,7 +34,7 @@ from exaudit.support.history import BatchRecord, Edit, Entry, State, expand, ran
 __all__ = ["SupportSet"]
 
 _ATTEMPTS = 100  # an attempt fails only because another writer's succeeded
-_BLOCK_BYTES = 32 << 20
+_BLOCK_BYTES = 8 << 20  # small blocks leave less memory behind than large ones, and are not slower to read
 
 
 class SupportSet(ABC):
@@ -53,12 +53,12 @@ class SupportSet(ABC):
     # What the two kinds of set provide
 
     @abstractmethod
-    def _append(self, entry: Entry) -> None:
-        """Add an entry to the end of the log, atomically."""
+    def _append(self, entry: Entry) -> bool:
+        """Add an entry to the log if its parent is still the head, atomically; False if it is not."""
 
     @abstractmethod
     def _news(self) -> list[Entry]:
-        """Entries of the log, in order, that were not returned before."""
+        """Entries of the log, in order, from the head of the present state to the newest."""
 
     @abstractmethod
     def _save(self, batch: SupportBatch) -> BatchRecord:
@@ -351,9 +351,14 @@ class SupportSet(ABC):
         return difference(old, new, self.header)
 
     def changes(self, since: int) -> Changes:
-        """Rows added, removed and relabelled since edit number `since`, for an index that follows the set."""
+        """Rows added, removed and relabelled since edit number `since`, for an index that follows the set.
+
+        A process that has had the set open since then can also follow it through a compaction.
+        """
         state = self._state
-        return changes(state.at(since), state)
+        if not 0 <= since <= state.number:
+            raise SupportError(f"there is no version {since}; the last one is {state.number}")
+        return changes(state.before(since + 1), state)
 
     def refresh(self) -> None:
         """See what other writers have done."""
@@ -380,32 +385,33 @@ class SupportSet(ABC):
         with self._lock:
             for _ in range(_ATTEMPTS):
                 self.refresh()
-                entry = replace(
-                    draft(self._state),
-                    who=_who() if author is None else author,
-                    why=reason,
-                    when=datetime.now(UTC).isoformat(timespec="seconds"),
-                    id=uuid.uuid4().hex,
-                    parent=self._state.head,
-                )
-                after = self._state.copy()
-                if not after.apply(entry, self._indexes):
-                    continue  # a compaction gave up the batch while it was being written: write it again
+                state = self._state
+                entry = signed(draft(state), state.head, author, reason)
+                after = state.copy()
+                after.apply(entry, self._indexes)
                 entry = replace(entry, version=after.version)
-                self._append(entry)
-                self.refresh()
-                if entry.id in self._state.accepted:
-                    number = next((n for n in range(self.number, -1, -1) if self._at(n).id == entry.id), -1)
-                    return entry.edit(number)
+                if after.number > state.number:
+                    after.entries[-1] = entry
+                if self._append(entry):
+                    self._state = after
+                    return entry.edit(after.number)
         raise SupportError(f"{self.where}: other writers keep editing the support set; try again later")
-
-    def _at(self, number: int) -> Entry:
-        return self._state.entries[number]
 
     def _state_number(self, state: State, id: str) -> int:
         if id not in state.number_of:
             raise SupportError(f"{self.where}: there is no document {id!r} in the support set")
         return state.number_of[id]
+
+
+def signed(entry: Entry, parent: str, author: str | None, reason: str) -> Entry:
+    return replace(
+        entry,
+        who=_who() if author is None else author,
+        why=reason,
+        when=datetime.now(UTC).isoformat(timespec="seconds"),
+        id=uuid.uuid4().hex,
+        parent=parent,
+    )
 
 
 def _who() -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import lance
@@ -25,7 +24,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Table:
-    """A table at a folder or an object-store URL; it need not exist before the first `append`."""
+    """A table in a folder or at an object-store URL."""
 
     def __init__(self, uri: str, rows_per_file: int = 1 << 20) -> None:
         self.uri, self.rows_per_file = uri, rows_per_file
@@ -33,65 +32,65 @@ class Table:
 
     @contextmanager
     def doing(self, what: str) -> Iterator[None]:
-        """Turn what Lance raises (OSError, ValueError, RuntimeError, Arrow's errors, a panic) into a SupportError."""
+        """Turn what Lance raises, a panic of its own included, into a SupportError."""
         try:
             yield
         except BaseException as error:
-            ours = isinstance(error, (SupportError, MemoryError)) or not isinstance(error, Exception)
-            if ours and type(error).__name__ != "PanicException":
+            lances = isinstance(error, (OSError, ValueError, RuntimeError, pa.ArrowException))
+            if not lances and type(error).__name__ != "PanicException":
                 raise
             # Lance ends its messages with places in its own source, of no use to a reader
             said = (str(error).splitlines() or [type(error).__name__])[0].split(", /")[0]
             raise SupportError(f"{self.uri}: cannot {what} this table of the support set: {said}") from error
 
     def exists(self) -> bool:
-        return self.latest() is not None
-
-    def latest(self) -> Any:
-        """The newest version of the table, None where there is no table."""
         with self.doing("read"):
-            if self._dataset is not None:
-                self._dataset.checkout_latest()
-                return self._dataset
             try:
-                self._dataset = lance.dataset(self.uri)
+                lance.dataset(self.uri)
             except ValueError as error:
                 if "was not found" not in str(error):
                     raise
-        return self._dataset
+                return False
+        return True
 
     def create(self, rows: pa.Table) -> None:
-        """Write the first rows; fails where there is a table already."""
+        """Write the first rows. Not to be done by two at once: the second would silently replace the first."""
         with self.doing("create"):
-            if "://" not in self.uri:
-                Path(self.uri).parent.mkdir(parents=True, exist_ok=True)
-            lance.write_dataset(rows, self.uri, mode="create", max_rows_per_file=self.rows_per_file)
+            lance.write_dataset(rows, self.uri, mode="create")
+
+    def latest(self) -> Any:
+        """The newest version of the table."""
+        with self.doing("read"):
+            if self._dataset is None:
+                self._dataset = lance.dataset(self.uri)
+            else:
+                self._dataset.checkout_latest()
+        return self._dataset
 
     def append(self, rows: pa.Table) -> None:
-        """Add rows to the end, all or none of them."""
-        if not self.exists():
-            try:
-                return self.create(rows)
-            except SupportError:
-                if not self.exists():  # else another writer was faster to create it
-                    raise
+        """Add rows, all or none of them. They come last only as long as nobody shrinks the table meanwhile."""
         with self.doing("write to"):
             lance.write_dataset(rows, self.uri, mode="append", max_rows_per_file=self.rows_per_file)
 
-    def tail(self, start: int, columns: Sequence[str]) -> pa.Table | None:
-        """Rows from place `start` on; None when there are none."""
+    def swap(self, column: str, before: str, after: str) -> bool:
+        """Change a value in all rows that have it; False if none has. Of several who try, one succeeds."""
+        dataset = self.latest()
+        with self.doing("write to"):
+            done = dataset.update({column: f"'{after}'"}, where=f"{column} = '{before}'")
+            return bool(done["num_rows_updated"])
+
+    def rows(self, columns: Sequence[str], start: int = 0) -> pa.Table:
+        """Rows from place `start` on."""
         dataset = self.latest()
         with self.doing("read"):
-            count = 0 if dataset is None else dataset.count_rows() - start
-            if count <= 0:
-                return None
+            count = max(0, dataset.count_rows() - start)
             return dataset.scanner(columns=list(columns), offset=start, limit=count).to_table()
 
     def merge_files(self, limit: int) -> None:
         """Keep a table of many small appends quick to read."""
         dataset = self.latest()
         try:
-            if dataset is not None and len(dataset.get_fragments()) >= limit:
+            if len(dataset.get_fragments()) >= limit:
                 dataset.optimize.compact_files()
         except (OSError, RuntimeError):  # another writer is at it; the next time will do
             return
@@ -99,8 +98,7 @@ class Table:
     def delete(self, condition: str) -> None:
         dataset = self.latest()
         with self.doing("write to"):
-            if dataset is not None:
-                dataset.delete(condition)
+            dataset.delete(condition)
 
     def shrink(self) -> None:
         """Reclaim deleted rows and old versions, one file at a time, so that the table never takes twice its space.
@@ -108,8 +106,6 @@ class Table:
         Files that another writer is just writing are left alone.
         """
         dataset = self.latest()
-        if dataset is None:
-            return
         options = {"target_rows_per_fragment": self.rows_per_file, "materialize_deletions_threshold": 0.0}
         with self.doing("compact"):
             dataset.cleanup_old_versions(older_than=timedelta(0))
@@ -156,8 +152,6 @@ class KeyedTable(Table):
         not count may count by now, but that is rare."""
         dataset = self.latest()
         self._dataset = None  # the snapshot keeps this one, at this version
-        if dataset is None:
-            return self._snapshot
         with self.doing("read"):
             files = [(part.fragment_id, part.count_rows()) for part in dataset.get_fragments()]
             _, before, place = self._snapshot
@@ -177,40 +171,39 @@ class KeyedTable(Table):
 
     def take(self, names: Numbers, columns: Sequence[str]) -> pa.Table:
         """The rows with these names, in that order."""
-        dataset, places = self._found(names)
-        with self.doing("read"):
-            return dataset.take(places, columns=list(columns))
+        return self._reading(names, lambda dataset, places: dataset.take(places, columns=list(columns)))
 
     def read_into(self, names: Numbers, column: str, out: npt.NDArray[Any]) -> None:
         """Read a column of vectors into `out`, in the order of the names."""
-        if not len(names):
-            return
-        dataset, places = self._found(names)
-        low, span = int(places.min()), int(places.max() - places.min()) + 1
-        with self.doing("read"):
-            if span > 2 * len(names):
-                out[:] = _matrix(dataset.take(places, columns=[column])[column].combine_chunks())
-                return
-            target, done = np.full(span, -1, np.int64), 0
-            target[places - low] = np.arange(len(names))
-            unique = len(names) == np.count_nonzero(target >= 0)
-            scan = dataset.scanner(columns=[column], offset=low, limit=span, batch_readahead=2)
-            for part in scan.to_batches():
-                where = target[done : done + len(part)]
-                wanted = where >= 0
-                out[where[wanted]] = _matrix(part[column])[wanted]
-                done += len(part)
-            if not unique:  # a name given twice was read once
-                out[:] = out[target[places - low]]
 
-    def _found(self, names: Numbers) -> tuple[Any, Numbers]:
+        def read(dataset: Any, places: Numbers) -> None:
+            low, high = int(places.min()), int(places.max())
+            if high - low >= 2 * len(places):
+                out[:] = _matrix(dataset.take(places, columns=[column])[column])
+                return
+            together = dataset.scanner(columns=[column], offset=low, limit=high - low + 1).to_table()
+            vectors = _matrix(together[column])
+            in_order = len(places) == len(vectors) and (np.diff(places) == 1).all()
+            out[:] = vectors if in_order else vectors[places - low]
+
+        if len(names):
+            self._reading(names, read)
+
+    def _reading(self, names: Numbers, read: Callable[[Any, Numbers], Any]) -> Any:
         dataset, places = self.places(names)
+        if (places >= 0).all():
+            try:
+                return read(dataset, places)
+            except (OSError, ValueError, RuntimeError):  # has another process compacted this version away?
+                self._follow(afresh=True)
+                dataset, places = self.places(names)
         if (places < 0).any():
             raise SupportError(
                 f"{self.uri}: {int(names[places < 0][0])} is not in this table (any more); "
                 "if the support set was compacted elsewhere open it again, else restore it from a backup"
             )
-        return dataset, places
+        with self.doing("read"):
+            return read(dataset, places)
 
     def delete_batches(self, plan: Mapping[int, Sequence[int] | None]) -> None:
         """Delete the documents at these places of each batch, or all of a batch (None)."""
@@ -224,5 +217,5 @@ class KeyedTable(Table):
 
 def _matrix(vectors: Any) -> npt.NDArray[Any]:
     """A column of fixed-size lists as an array (n, M), without a copy."""
-    values = vectors.flatten().to_numpy(zero_copy_only=False)
-    return np.asarray(values.reshape(len(vectors), -1))
+    parts = [part.flatten().to_numpy().reshape(len(part), -1) for part in vectors.chunks if len(part)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -4,7 +4,8 @@
     sample_splits("learner")["test"]       # sentences labelled i (has an error) or c
     write_sample("sample")                 # the same as files
 
-Document `start` of a kind and a seed is the same whatever `count`, machine or version of Python.
+The document at an index depends on the kind, the seed and the index alone: not on the machine, nor on the version
+of Python.
 """
 
 from __future__ import annotations
@@ -27,18 +28,27 @@ from exaudit.errors import SettingError
 __all__ = ["SAMPLE_SIZES", "SampleKind", "sample_documents", "sample_splits", "write_sample"]
 
 SampleKind = Literal["reviews", "learner"]
-SAMPLE_SIZES: Mapping[str, int] = MappingProxyType({"train": 1500, "dev": 300, "test": 400})
+# Errors are many and each is rare, so the learner sentences, which are shorter, need to be more.
+SAMPLE_SIZES: Mapping[SampleKind, Mapping[str, int]] = MappingProxyType(
+    {
+        "reviews": MappingProxyType({"train": 1500, "dev": 300, "test": 400}),
+        "learner": MappingProxyType({"train": 3000, "dev": 300, "test": 400}),
+    }
+)
 
 
 def sample_documents(kind: SampleKind, count: int, *, seed: int, start: int = 0) -> list[Document]:
     """Documents `start` to `start + count - 1` of an endless sequence. Texts may repeat, if rarely."""
-    if kind not in get_args(SampleKind):
-        raise SettingError(
-            f"there is no built-in sample {kind!r}; choose one of {', '.join(get_args(SampleKind))}"
-        )
+    _check_kind(kind)
     if count < 0 or start < 0:
         raise SettingError(f"count and start must not be negative, but are {count} and {start}")
     return [_document(kind, seed, index) for index in range(start, start + count)]
+
+
+def _check_kind(kind: str) -> None:
+    kinds = get_args(SampleKind)
+    if kind not in kinds:
+        raise SettingError(f"there is no built-in sample {kind!r}; choose one of {', '.join(kinds)}")
 
 
 def _document(kind: SampleKind, seed: int, index: int) -> Document:
@@ -47,16 +57,17 @@ def _document(kind: SampleKind, seed: int, index: int) -> Document:
 
 
 def sample_splits(
-    kind: SampleKind, *, seed: int = 0, sizes: Mapping[str, int] = SAMPLE_SIZES
+    kind: SampleKind, *, seed: int = 0, sizes: Mapping[str, int] | None = None
 ) -> dict[str, list[Document]]:
-    """The sample as `train`, `dev` and `test`; no text occurs twice."""
+    """The sample as `train`, `dev` and `test`, of SAMPLE_SIZES unless told otherwise; no text occurs twice."""
+    _check_kind(kind)
     splits: dict[str, list[Document]] = {}
     seen: set[str] = set()
     index = 0
-    for split, size in sizes.items():
+    for split, size in (SAMPLE_SIZES[kind] if sizes is None else sizes).items():
         splits[split] = []
         while len(splits[split]) < size:
-            [document] = sample_documents(kind, 1, seed=seed, start=index)
+            document = _document(kind, seed, index)
             index += 1
             if document.text not in seen:
                 seen.add(document.text)
@@ -65,7 +76,7 @@ def sample_splits(
 
 
 def write_sample(
-    folder: str | os.PathLike[str], *, seed: int = 0, sizes: Mapping[str, int] = SAMPLE_SIZES
+    folder: str | os.PathLike[str], *, seed: int = 0, sizes: Mapping[str, int] | None = None
 ) -> list[Path]:
     """Write the sample as files, and return their paths.
 

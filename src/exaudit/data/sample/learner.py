@@ -20,7 +20,7 @@ __all__ = ["learner_sentence"]
 _SLOT = re.compile(r"\{(\w+)\}")
 _FEWEST_TOKENS, _MOST_TOKENS = 8, 20
 _ERROR_SHARE = 0.6
-_ERROR_COUNTS = (1, 1, 1, 2, 2, 3)
+_ERROR_COUNTS = (1, 1, 2, 2, 3)
 # Errors closer than this could cancel out: "a friend" gone wrong twice is "friends".
 _APART = 3
 

@@ -34,7 +34,7 @@ PRAISE = lines("""
     This is a {most} [{good}] {thing}.
     It is a [{good}] {thing} with {most} [{great}] {aspects}.
     I {most} {loved} the {aspect}.
-    {person} {loved} the {aspect}, and so did I.
+    {person} {loved} the {aspect}, just like me.
     I {loved} it from the first minute.
     The {aspect} {be} a real [{joy}].
     The whole thing was a [{joy}] from start to finish.
@@ -72,7 +72,7 @@ COMPLAINT = lines("""
     This is a {most} {bad} {thing}.
     It is a {bad} {thing} with {most} {grim} {aspects}.
     I {most} {hated} the {aspect}.
-    {person} {hated} the {aspect}, and so did I.
+    {person} {hated} the {aspect}, just like me.
     I {hated} it from the first minute.
     The {aspect} {be} a real {mess}.
     The whole thing was a {mess} from start to finish.

@@ -42,7 +42,7 @@ def review(id: str, draw: Draw) -> Document:
 def _plan(topic: Topic, positive: bool, draw: Draw) -> list[str]:
     """The templates of one review. The classes differ in what is said of the thing, and in nothing else."""
     verdicts = []
-    for _ in range(1 + draw.below(3)):
+    for _ in range(draw.pick((1, 2, 2, 3))):
         plain, own, denied, contrast = (
             (templates.PRAISE, topic.praise, templates.DENIED_COMPLAINT, templates.GOOD_CONTRAST)
             if positive
@@ -50,10 +50,10 @@ def _plan(topic: Topic, positive: bool, draw: Draw) -> list[str]:
         )
         if positive and draw.chance(0.1):
             contrast = templates.BUT_GOOD
-        # Repeats are weights: plain words in half of the sentences, negation and contrast in the others.
-        verdicts.append(draw.pick(draw.pick([plain] * 5 + [denied] * 2 + [contrast] * 2 + [own])))
+        # Repeats are weights: plain words in most sentences, negation and contrast in a third.
+        verdicts.append(draw.pick(draw.pick([plain] * 6 + [denied] * 2 + [contrast] + [own])))
     asides = []
-    for _ in range(draw.below(3)):
+    for _ in range(draw.pick((0, 1, 1, 2))):
         elsewhere = draw.pick([templates.PRAISED_ELSEWHERE, templates.BLAMED_ELSEWHERE])
         asides.append(draw.pick(draw.pick([templates.NEUTRAL, topic.neutral, elsewhere])))
     if len(verdicts) + len(asides) < 2:
