@@ -114,11 +114,13 @@ def test_ties_go_to_the_lowest_row():
 
 
 @pytest.mark.parametrize("directions", [0, 3])
-def test_float16_and_memory_maps(tmp_path: Path, directions):
+def test_float16_and_memory_maps(tmp_path: Path, monkeypatch, directions):
+    monkeypatch.setattr("exaudit.support.rows.PAGES", 1)
     vectors = make("random", 300, 10, 0).astype(np.float16)
     np.save(tmp_path / "vectors.npy", vectors)
     stored = np.load(tmp_path / "vectors.npy", mmap_mode="r")
     check(ExactSearch(stored, directions=directions, stream=True), vectors, make("random", 5, 10, 1), 8)
+    check(ExactSearch(stored, directions=directions, stream=True), vectors, stored[:3].astype(np.float32), 8)
     search = ExactSearch(stored, directions=directions)
     new = make("random", 5, 10, 2)  # float32, and not to be rounded to float16
     search.add(new)
@@ -233,6 +235,12 @@ def test_same_answer_for_any_batch():
         alone = search.search(queries[place : place + 1], 5)
         assert alone[0].tobytes() == whole[0][place].tobytes()
         assert alone[1].tobytes() == whole[1][place].tobytes()
+
+
+def test_read_only_queries():
+    vectors = make("random", 10, 4, 0)
+    vectors.flags.writeable = False
+    check(ExactSearch(vectors), vectors, vectors[:3], 3)
 
 
 def test_no_queries():

@@ -252,7 +252,7 @@ def test_compaction_reclaims_and_does_not_double(
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    support.compact()
+    LanceSupportSet.open(support.where).compact()
     done.set()
     watcher.join()
     assert size(tmp_path) < 0.55 * before

@@ -33,7 +33,9 @@ class Evaluation:
         for scores in labelled:
             target = names.document_target(scores.document)
             if target is None:
-                raise DataError(f"document {scores.document.id!r} has no label to compare with", line=scores.document.line)
+                raise DataError(
+                    f"document {scores.document.id!r} has no label to compare with", line=scores.document.line
+                )
             decided.append(scores.decision)
             truth.append(target)
             targets = names.token_targets(scores.document)
@@ -61,7 +63,11 @@ class Evaluation:
     def random(self, seed: int = 0) -> Evaluation:
         """A fair coin for every document and every token."""
         draws = np.random.default_rng(seed)
-        tokens = None if self.tokens is None else [draws.integers(0, 2, len(t)).astype(np.int8) for t in self.tokens]
+        tokens = (
+            None
+            if self.tokens is None
+            else [draws.integers(0, 2, len(t)).astype(np.int8) for t in self.tokens]
+        )
         coins = draws.integers(0, 2, len(self.documents)).astype(np.int8)
         return Evaluation(coins, self.document_truth, tokens, self.token_truth)
 
@@ -71,7 +77,9 @@ class Evaluation:
         tokens = None if self.tokens is None else [np.full(len(t), value) for t in self.tokens]
         return Evaluation(np.full(len(self.documents), value), self.document_truth, tokens, self.token_truth)
 
-    def intervals(self, *, draws: int = 1000, seed: int = 0) -> dict[str, dict[str, tuple[float, float]] | None]:
+    def intervals(
+        self, *, draws: int = 1000, seed: int = 0
+    ) -> dict[str, dict[str, tuple[float, float]] | None]:
         """95% bootstrap intervals, drawn over documents."""
         pairs = zip(self.documents, self.document_truth, strict=True)
         counts = [Counts.of(np.atleast_1d(d), np.atleast_1d(t)) for d, t in pairs]

@@ -15,10 +15,13 @@ Folder = Annotated[Path | None, typer.Option(help="The cache's folder; by defaul
 
 @app.command()
 def show(folder: Folder = None) -> None:
-    """Where the cache is, how large it is, and what it holds."""
+    """Where the cache is, how large it is, and how large it may grow."""
     from exaudit.encode.cache import FeatureCache
 
-    typer.echo(FeatureCache(None if folder is None else str(folder)).info().render())
+    info = FeatureCache(folder).info()
+    typer.echo(
+        f"{info.folder}: {info.bytes / 1e9:.2f} GB in {info.shards} shards, limit {info.limit_bytes / 1e9:.0f} GB"
+    )
 
 
 @app.command()
@@ -26,5 +29,5 @@ def clear(folder: Folder = None) -> None:
     """Delete all cached features; they are computed again when needed."""
     from exaudit.encode.cache import FeatureCache
 
-    freed = FeatureCache(None if folder is None else str(folder)).clear()
+    freed = FeatureCache(folder).clear()
     typer.echo(f"freed {freed / 1e9:.2f} GB")

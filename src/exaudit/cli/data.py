@@ -35,7 +35,7 @@ def check(
         text_column=text_column,
         label_column=label_column,
         id_column=id_column,
-        columns=[name.strip() for name in columns.split(",")] if columns else None,
+        columns=columns,
         token_labels=token_labels,
     )
     typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else report.render())

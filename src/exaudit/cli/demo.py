@@ -21,7 +21,9 @@ __all__ = ["demo"]
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the sample files and the model.")] = Path("demo"),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for the sample files and the model.")
+    ] = Path("demo"),
     epochs: Annotated[int, typer.Option(help="Training epochs.")] = 8,
     seed: Annotated[int, typer.Option(help="Seed of the sample and of training.")] = 0,
 ) -> None:
@@ -40,17 +42,23 @@ def demo(
     labeler.fit(
         splits["train"],
         dev=splits["dev"],
-        report=lambda r: say(f"epoch {r['epoch']}/{epochs}  dev accuracy {100 * r['document']['accuracy']:.1f}"),
+        report=lambda r: say(
+            f"epoch {r['epoch']}/{epochs}  dev accuracy {100 * r['document']['accuracy']:.1f}"
+        ),
     )
     labelled = labeler.label(splits["test"])
     console = Console()
-    console.print(f"\nReviews never seen in training. [bold]{'Green'}[/]: words the model says carry", end=" ")
+    console.print(
+        f"\nReviews never seen in training. [bold]{'Green'}[/]: words the model says carry", end=" "
+    )
     console.print("the positive label; underlined: words that truly do.\n")
     for scores in labelled[:6]:
         truth = labeler.names_.token_targets(scores.document)
         console.print(f"[{labeler.names_.name(scores.decision)}] ", style="dim", end="", markup=False)
         console.print(_coloured(scores, truth))
-    console.print("\n" + Evaluation.of(labelled, labeler.names_).render() + "\n", markup=False, highlight=False)
+    console.print(
+        "\n" + Evaluation.of(labelled, labeler.names_).render() + "\n", markup=False, highlight=False
+    )
     model = out / "model"
     if model.exists():
         shutil.rmtree(model)

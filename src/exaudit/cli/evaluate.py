@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.options import Columns, Device, Encoder, Format, IdColumn, LabelColumn, Model, TextColumn, TokenLabels
+from exaudit.cli.options import (
+    Columns,
+    Device,
+    Encoder,
+    Format,
+    IdColumn,
+    LabelColumn,
+    Model,
+    TextColumn,
+    TokenLabels,
+)
 
 __all__ = ["evaluate"]
 
@@ -16,8 +26,12 @@ __all__ = ["evaluate"]
 def evaluate(
     model: Model,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with labels.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, fractions of one, and nothing else.")] = False,
-    ci: Annotated[bool, typer.Option("--ci", help="Add bootstrap intervals (95%), drawn over documents.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, fractions of one, and nothing else.")
+    ] = False,
+    ci: Annotated[
+        bool, typer.Option("--ci", help="Add bootstrap intervals (95%), drawn over documents.")
+    ] = False,
     device: Device = "auto",
     encoder: Encoder = None,
     format: Format = None,

@@ -18,13 +18,10 @@ def read(path: Path, **options: Any) -> list[Document]:
     from exaudit.data.notes import Notes
     from exaudit.data.readers import read_documents
 
-    notes = Notes()
-    columns = options.pop("columns", None)
-    if columns is not None:
-        options["columns"] = [name.strip() for name in columns.split(",")]
+    notes = Notes(path)
     documents = read_documents(path, notes=notes, **{k: v for k, v in options.items() if v is not None})
-    for line in notes.lines():
-        say(f"{path}: {line}")
+    for line in notes.warnings():
+        say(line)
     return documents
 
 
@@ -40,6 +37,8 @@ def output(path: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     if path.is_dir() or not path.parent.is_dir():
-        raise SettingError(f"cannot write {path}: " + ("it is a folder" if path.is_dir() else "its folder does not exist"))
+        raise SettingError(
+            f"cannot write {path}: " + ("it is a folder" if path.is_dir() else "its folder does not exist")
+        )
     with replace_file(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         yield file

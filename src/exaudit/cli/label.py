@@ -16,7 +16,9 @@ __all__ = ["label"]
 def label(
     model: Model,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents, with or without labels.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write; standard output by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where to write; standard output by default.")
+    ] = None,
     device: Device = "auto",
     encoder: Encoder = None,
     format: Format = None,
@@ -30,7 +32,12 @@ def label(
     from exaudit.model.labeler import Labeler
 
     documents = read(
-        file, format=format, text_column=text_column, label_column=label_column, id_column=id_column, columns=columns
+        file,
+        format=format,
+        text_column=text_column,
+        label_column=label_column,
+        id_column=id_column,
+        columns=columns,
     )
     labeler = Labeler.load(model, device=device, encoder=encoder)
     with output(out) as stream:

@@ -16,8 +16,12 @@ __all__ = ["train"]
 def train(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with labels.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The model folder to write.")],
-    dev: Annotated[Path | None, typer.Option(help="Documents for choosing the epoch; by default a tenth of FILE.")] = None,
-    init: Annotated[Path | None, typer.Option(help="A model folder to go on from: encoder, words and weights.")] = None,
+    dev: Annotated[
+        Path | None, typer.Option(help="Documents for choosing the epoch; by default a tenth of FILE.")
+    ] = None,
+    init: Annotated[
+        Path | None, typer.Option(help="A model folder to go on from: encoder, words and weights.")
+    ] = None,
     loss: Annotated[str, typer.Option(help="document, min-max or token.")] = "document",
     positive: Annotated[str | None, typer.Option(help="The name of the positive class.")] = None,
     encoder: Annotated[
@@ -25,22 +29,32 @@ def train(
     ] = "minilm",
     layers: Annotated[str | None, typer.Option(help="Hidden layers to use, as in 3,4,5,6 or 3-6.")] = None,
     max_length: Annotated[int | None, typer.Option(help="Cut documents after so many word pieces.")] = None,
-    tune_encoder: Annotated[bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer first.")] = False,
+    tune_encoder: Annotated[
+        bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer first.")
+    ] = False,
     filters: Annotated[int, typer.Option(help="Filters of each width (M).")] = 1000,
     widths: Annotated[str, typer.Option(help="Filter widths (Q), as in 1 or 3,4,5.")] = "1",
     vocabulary: Annotated[int, typer.Option(help="Words with a trainable embedding; 0 for none.")] = 7500,
     word_dimension: Annotated[int, typer.Option(help="Width of the word embeddings.")] = 300,
-    word_vectors: Annotated[Path | None, typer.Option(help="A word2vec or GloVe file to start them from.")] = None,
-    pool: Annotated[str, typer.Option(help="max, or none to score each token by its own filters.")] = "max",
+    word_vectors: Annotated[
+        Path | None, typer.Option(help="A word2vec or GloVe file to start them from.")
+    ] = None,
+    pool: Annotated[
+        str | None, typer.Option(help="max, or none to score each token by its own filters.")
+    ] = None,
     dropout: Annotated[float, typer.Option(help="On the pooled output.")] = 0.5,
     epochs: Annotated[int, typer.Option(help="How often the training documents are seen.")] = 20,
     batch_size: Annotated[int, typer.Option(help="Documents a step.")] = 50,
     learning_rate: Annotated[float, typer.Option(help="Of Adadelta.")] = 1.0,
+    recipe: Annotated[
+        str, typer.Option(help="stable (the default), or paper: constant rate, single best epoch.")
+    ] = "stable",
     select: Annotated[
         str | None, typer.Option(help="Choose the epoch by f1, accuracy, loss or token-f0.5 on dev.")
     ] = None,
     boundary: Annotated[
-        Path | None, typer.Option(help="Token-labelled documents to tune the decision boundary of the tokens on.")
+        Path | None,
+        typer.Option(help="Token-labelled documents to tune the decision boundary of the tokens on."),
     ] = None,
     seed: Annotated[int, typer.Option(help="One seed for everything random.")] = 0,
     device: Device = "auto",
@@ -67,8 +81,8 @@ def train(
         "columns": columns,
     }
     work = _work_folder(out, resume=resume, overwrite=overwrite)
-    documents = read(file, token_labels=token_labels, **reading)
-    held_out = None if dev is None else read(dev, **reading)
+    documents = read(file, token_labels=token_labels, need_labels=True, **reading)
+    held_out = None if dev is None else read(dev, need_labels=True, **reading)
     labelled = None if boundary is None else read(boundary, **reading)
     start = None if init is None else Labeler.load(init, device=device)
     labeler = Labeler(
@@ -87,6 +101,7 @@ def train(
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
+        recipe=recipe,
         select=select,
         positive=positive,
         seed=seed,
@@ -94,11 +109,18 @@ def train(
         precision="bfloat16" if bf16 else "float32",
         cache=None if cache is None else str(cache),
     )
-    say(f"{len(documents):,} documents for training, {len(held_out) if held_out else 'a tenth of them'} for dev")
+    say(
+        f"{len(documents):,} documents for training, {len(held_out) if held_out else 'a tenth of them'} for dev"
+    )
     work.mkdir(parents=True, exist_ok=True)
     try:
         labeler.fit(
-            documents, dev=held_out, init=start, work=work, resume=resume, report=lambda record: _report(record, epochs)
+            documents,
+            dev=held_out,
+            init=start,
+            work=work,
+            resume=resume,
+            report=lambda record: _report(record, epochs),
         )
         if labelled is not None:
             labeler.tune_boundary(labelled)
@@ -126,7 +148,9 @@ def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:
     work = out.with_name(out.name + ".partial")
     if work.exists() and not resume:
         if not overwrite:
-            raise SettingError(f"{work} holds a run that was stopped; go on with --resume, or start anew with --overwrite")
+            raise SettingError(
+                f"{work} holds a run that was stopped; go on with --resume, or start anew with --overwrite"
+            )
         shutil.rmtree(work)
     if resume and not work.exists():
         raise SettingError(f"there is nothing to resume: {work} does not exist")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ __all__ = ["DEFAULT_LAYERS", "Transformer"]
 
 DEFAULT_LAYERS: dict[str, tuple[int, ...]] = {MINILM: (3, 4, 5, 6), "gte-small": (3, 4, 5, 6)}
 _LAST = 4  # layers of any other encoder: the last four, as in the paper
-# Padding included. On a CPU larger batches leave its caches and pad more; a GPU wants many pieces at once.
+# Padding included. CPU: 512 and 1024 were faster than 2048 and 4096 for MiniLM on one thread. CUDA: not measured yet.
 _PIECES_PER_BATCH = {"cpu": 1024, "cuda": 65536}
 
 
@@ -71,7 +71,7 @@ class Transformer:
         *,
         layers: Sequence[int] | None = None,
         device: str | torch.device = "auto",
-        dtype: Literal["float32", "bfloat16"] = "float32",
+        dtype: str = "float32",
         max_length: int | None = None,
     ) -> Transformer:
         """Load `minilm`, a folder in Hugging Face layout, or an encoder of the Hugging Face hub."""

@@ -171,7 +171,8 @@ class Head(nn.Module):
             return [batch.vectors]
         if batch.word_ids is None:
             raise SettingError("this head has word embeddings, but the batch carries no word ids")
-        return [batch.vectors, embedding(batch.word_ids, self.embedding, sparse=self.sparse_gradients)]
+        sparse = self.sparse_gradients and batch.device.type == "cpu"  # a GPU is quicker with the whole table
+        return [batch.vectors, embedding(batch.word_ids, self.embedding, sparse=sparse)]
 
     def _ngrams(self, batch: Batch, width: int) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:
         """All n-grams of a width as rows (Q * D wide), their document bounds, and their first pieces."""

@@ -10,7 +10,7 @@ __all__ = ["card"]
 def card(description: dict[str, Any]) -> str:
     """A card from the same facts that model.json holds."""
     labels, head, record, encoder = (description[k] for k in ("labels", "head", "record", "encoder"))
-    settings = description["settings"]
+    settings, history = description["settings"], record["history"]
     lines = [
         "# A document classifier with a decision for every word",
         "",
@@ -28,8 +28,10 @@ def card(description: dict[str, Any]) -> str:
         "",
         f"- documents: {record['documents']:,} for training, {record['dev_documents']:,} for choosing the epoch",
         f"- loss: {record['loss']}" + (f", after {record['initial']}" if record.get("initial") else ""),
-        f"- epoch kept: {record['history']['best']} of {len(record['history']['epochs'])}, by dev {record['criterion']}",
-        f"- seed: {settings['seed']}; batch {settings['batch_size']}; learning rate {settings['learning_rate']}",
+        f"- epoch kept: {history['best']} of {len(history['epochs'])}, by dev {record['criterion']}",
+        f"- seed: {settings['seed']}; batch {settings['batch_size']}; learning rate {settings['learning_rate']}; "
+        f"recipe {settings['recipe']}",
+        f"- decision boundaries: documents {description['document_offset']:.3f}, tokens {description['offset']:.3f}",
         f"- head: {head['filters']} filters of width {', '.join(map(str, head['widths']))}, "
         f"{head['vocabulary']:,} word embeddings",
         f"- encoder: {_encoder(encoder, record)}",

@@ -22,7 +22,7 @@ from exaudit.errors import DataError, SettingError
 from exaudit.head.network import Head, HeadConfig
 from exaudit.head.training import DocumentFeatures, LabelledFeatures, TrainingConfig, evaluate, scored, train
 from exaudit.head.tuning import TuningConfig, tune
-from exaudit.metrics import best_offset
+from exaudit.metrics import best_offset, stable_offset
 
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
@@ -49,6 +49,7 @@ def fit(
         epochs=labeler.epochs,
         batch_size=labeler.batch_size,
         learning_rate=labeler.learning_rate,
+        recipe=labeler.recipe,
         select=labeler.select,
         seed=labeler.seed,
     )
@@ -75,9 +76,13 @@ def fit(
 
     labeler.names_, labeler.vocabulary_, labeler.encoder_ = names, vocabulary, encoder
     labeler.head_, labeler.by_tokens_, labeler.offset_ = head.eval(), config.by_tokens, 0.0
+    labeler.document_offset_ = 0.0
     if config.loss == "token":  # token labels are at hand: the boundary is tuned on dev, as in the paper
         scores = np.concatenate([s for _, s in scored(head, held_out)])
         labeler.offset_ = best_offset(scores, np.concatenate(held_out.token_targets or []))
+    elif config.stable and not config.by_tokens and config.criterion == "f1":
+        outputs = np.array([logit for logit, _ in scored(head, held_out)])
+        labeler.document_offset_ = stable_offset(outputs, held_out.targets)
     labeler.record_ = {
         "documents": len(documents),
         "dev_documents": len(dev),
@@ -103,7 +108,9 @@ def _hold_out(
     for target in (0, 1):
         mine = [i for i, d in enumerate(documents) if names.document_target(d) == target]
         if len(mine) < 2:
-            raise DataError(f"only {len(mine)} documents of class {names.name(target)!r}; give more, or a dev file")
+            raise DataError(
+                f"only {len(mine)} documents of class {names.name(target)!r}; give more, or a dev file"
+            )
         chosen |= set(draws.permutation(mine)[: max(1, len(mine) // 10)].tolist())
     return [d for i, d in enumerate(documents) if i not in chosen], [documents[i] for i in sorted(chosen)]
 
@@ -141,7 +148,7 @@ def _new_head(
         filters=labeler.filters,
         widths=tuple(labeler.widths),
         dropout=labeler.dropout,
-        pool=labeler.pool,
+        pool=_pool(labeler),
     )
     head = Head(config, generator=torch.Generator().manual_seed(labeler.seed))
     if vectors is not None and head.embedding is not None:
@@ -150,19 +157,28 @@ def _new_head(
     return head.to(device)
 
 
+def _pool(labeler: Labeler) -> str:
+    """Where encoder and tokens are trained together, each token does best by itself; everywhere else, max."""
+    return labeler.pool or ("none" if labeler.loss == "token" and labeler.tune_encoder else "max")
+
+
 def _copy(head: Head, labeler: Labeler) -> Head:
     """The head to go on from, with the dropout and pool that are asked for now."""
-    settings = head.config.to_json() | {"dropout": labeler.dropout, "pool": labeler.pool}
+    settings = head.config.to_json() | {"dropout": labeler.dropout, "pool": _pool(labeler)}
     copy = Head(HeadConfig(**settings)).to(head.weight.device)
     copy.load_state_dict(head.state_dict())
     return copy
 
 
-def _labelled(documents: list[Document], names: LabelNames, vocabulary: Vocabulary | None) -> LabelledFeatures:
+def _labelled(
+    documents: list[Document], names: LabelNames, vocabulary: Vocabulary | None
+) -> LabelledFeatures:
     targets = [names.document_target(d) for d in documents]
     for document, target in zip(documents, targets, strict=True):
         if target is None:
-            raise DataError(f"document {document.id!r} has no label; every document needs one", line=document.line or None)
+            raise DataError(
+                f"document {document.id!r} has no label; every document needs one", line=document.line or None
+            )
     tokens = [names.token_targets(d) for d in documents]
     return LabelledFeatures(
         features=Features.of_words([]),
@@ -210,6 +226,10 @@ def _tuned(
             encoder.save(kept)
     if kept is not None:
         encoder = Transformer.load(
-            str(kept), layers=encoder.layers, device=labeler.device, dtype=labeler.precision, max_length=labeler.max_length
+            str(kept),
+            layers=encoder.layers,
+            device=labeler.device,
+            dtype=labeler.precision,
+            max_length=labeler.max_length,
         )
     return encoder, head, {**vars(settings)}

@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
@@ -25,6 +26,7 @@ from exaudit import __version__
 from exaudit._device import pick_device
 from exaudit._files import read_json, sha256_file, write_json
 from exaudit.data.labels import LabelNames
+from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
 from exaudit.errors import ExauditError, ModelError
@@ -58,13 +60,19 @@ def save(labeler: Labeler, path: Path) -> None:
 def update(labeler: Labeler, path: Path) -> None:
     """Rewrite what may change without training: the decision boundary and the record."""
     description = read_description(path)
-    description |= {"offset": labeler.offset_, "record": labeler.record_}
+    description |= {
+        "offset": labeler.offset_,
+        "document_offset": labeler.document_offset_,
+        "record": labeler.record_,
+    }
     write_json(path / "model.json", description)
     (path / "README.md").write_text(card(description), encoding="utf-8")
 
 
 def _write(labeler: Labeler, path: Path) -> None:
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in labeler.head_.state_dict().items()}
+    tensors = {
+        name: tensor.detach().cpu().contiguous() for name, tensor in labeler.head_.state_dict().items()
+    }
     save_file(tensors, path / "head.safetensors")
     files = ["head.safetensors"]
     if labeler.vocabulary_ is not None:
@@ -78,7 +86,7 @@ def _write(labeler: Labeler, path: Path) -> None:
             encoder.save(path / "encoder")
         place = {
             "name": "encoder" if tuned else encoder.name,
-            "fingerprint": Transformer.fingerprint_of(path / "encoder") if tuned else encoder.fingerprint,
+            "fingerprint": fingerprint(path / "encoder") if tuned else encoder.fingerprint,
             "layers": list(encoder.layers),
             "max_length": encoder.max_length,
             "dimension": encoder.dimension,
@@ -90,6 +98,7 @@ def _write(labeler: Labeler, path: Path) -> None:
         "head": labeler.head_.config.to_json(),
         "by_tokens": labeler.by_tokens_,
         "offset": labeler.offset_,
+        "document_offset": labeler.document_offset_,
         "encoder": place,
         "settings": _plain(labeler.get_params()),
         "record": labeler.record_,
@@ -108,9 +117,13 @@ def read_description(path: Path) -> dict[str, Any]:
         description = read_json(path / "model.json")
         schema = description["schema"]
     except FileNotFoundError:
-        raise ModelError(f"{path} has no model.json; it is not a model folder, or training did not finish") from None
+        raise ModelError(
+            f"{path} has no model.json; it is not a model folder, or training did not finish"
+        ) from None
     except (ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{path / 'model.json'} is damaged ({error}); restore the folder or train again") from error
+        raise ModelError(
+            f"{path / 'model.json'} is damaged ({error}); restore the folder or train again"
+        ) from error
     if not isinstance(schema, int) or schema > SCHEMA:
         raise ModelError(
             f"{path} has schema {schema}, written by exaudit {description.get('exaudit')}; "
@@ -120,7 +133,9 @@ def read_description(path: Path) -> dict[str, Any]:
         if not (path / name).is_file():
             raise ModelError(f"{path / name} is missing; restore the folder or train again")
         if sha256_file(path / name) != checksum:
-            raise ModelError(f"{path / name} is damaged: its checksum differs; restore the folder or train again")
+            raise ModelError(
+                f"{path / name} is damaged: its checksum differs; restore the folder or train again"
+            )
     return dict(description)
 
 
@@ -132,17 +147,21 @@ def load(cls: type[Labeler], path: Path, *, device: str, encoder: str | None) ->
         labeler.head_ = Head(HeadConfig(**description["head"]))
         labeler.head_.load_state_dict(load_file(path / "head.safetensors"))
         words = description["files"].get("vocabulary.json")
-        labeler.vocabulary_ = None if words is None else Vocabulary.from_list(read_json(path / "vocabulary.json"))
+        labeler.vocabulary_ = (
+            None if words is None else Vocabulary.from_list(read_json(path / "vocabulary.json"))
+        )
         labeler.by_tokens_, labeler.offset_ = description["by_tokens"], description["offset"]
-        labeler.record_ = description["record"]
+        labeler.document_offset_, labeler.record_ = description["document_offset"], description["record"]
         place = description["encoder"]
     except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
         if isinstance(error, ExauditError):
             raise
         raise ModelError(f"{path} is damaged ({error}); restore the folder or train again") from error
     labeler.head_.to(pick_device(device)).eval()
-    labeler.encoder_ = None if place is None else _load_encoder(path, place, device, labeler.precision, encoder)
-    labeler.classes_ = labeler.names_.classes()
+    labeler.encoder_ = (
+        None if place is None else _load_encoder(path, place, device, labeler.precision, encoder)
+    )
+    labeler.classes_ = np.array([labeler.names_.negative, labeler.names_.positive])
     return labeler
 
 

@@ -50,9 +50,11 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tune_encoder : fine-tune the Transformer on the labels before it is frozen.
     vocabulary, word_dimension, word_vectors : the trainable word embeddings (0 leaves them out), and a
         word2vec or GloVe file to start them from.
-    filters, widths, dropout, pool : the head; see `HeadConfig`.
+    filters, widths, dropout, pool : the head; see `HeadConfig`. pool None means max, but none (each token by its
+        own filters) where a tuned encoder is trained on token labels.
     loss : "document", "min-max" or "token".
     epochs, batch_size, learning_rate, select : training; `select` is f1, accuracy, loss or token-f0.5.
+    recipe : "stable" (falling rate, averaged weights, boundary of the documents tuned on dev) or "paper".
     positive : the positive class, where its name does not tell.
     seed, device, precision : precision "bfloat16" runs the encoder in half precision on a GPU.
     cache : folder of the feature cache; None takes the usual place, "" keeps features in memory.
@@ -71,11 +73,12 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         filters: int = 1000,
         widths: Sequence[int] = (1,),
         dropout: float = 0.5,
-        pool: str = "max",
+        pool: str | None = None,
         loss: str = "document",
         epochs: int = 20,
         batch_size: int = 50,
         learning_rate: float = 1.0,
+        recipe: str = "stable",
         select: str | None = None,
         positive: str | None = None,
         seed: int = 0,
@@ -98,6 +101,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.recipe = recipe
         self.select = select
         self.positive = positive
         self.seed = seed
@@ -113,6 +117,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     vocabulary_: Vocabulary | None
     by_tokens_: bool  # whether the largest token score decides the document
     offset_: float  # decision boundary of the tokens
+    document_offset_: float  # decision boundary of the documents
     record_: dict[str, Any]  # how the model was trained, and how it did on dev
 
     # -- training -------------------------------------------------------------------------------------
@@ -136,7 +141,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         report : called with a dict after every epoch.
         """
         documents = as_documents(X, y)
-        held_out = as_documents(*dev) if isinstance(dev, tuple) else None if dev is None else as_documents(dev)
+        held_out = (
+            as_documents(*dev) if isinstance(dev, tuple) else None if dev is None else as_documents(dev)
+        )
         fitting.fit(self, documents, held_out, init=init, work=work, resume=resume, report=report)
         self.classes_ = _classes(self.names_, y)
         return self
@@ -147,7 +154,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         truth = [self.names_.token_targets(document) for document in documents]
         known = [t for t in truth if t is not None]
         if len(known) != len(documents) or not documents:
-            raise DataError("tuning the decision boundary needs token labels in every document, and some have none")
+            raise DataError(
+                "tuning the decision boundary needs token labels in every document, and some have none"
+            )
         scores = np.concatenate([scores.scores for scores in self.iter_label(documents)])
         self.offset_ = best_offset(scores, np.concatenate(known), beta)
         self.record_["boundary"] = {"offset": self.offset_, "documents": len(documents), "beta": beta}
@@ -200,7 +209,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         vectors = None if parts.exemplars is None else parts.exemplars.cpu().numpy()
         for b, (first, last) in enumerate(pairwise(batch.word_bounds.tolist())):
             negative, positive = scores[first:last, 0], scores[first:last, 1]
-            output = logits[b, 1] - logits[b, 0]
+            output = logits[b, 1] - logits[b, 0] - np.float32(self.document_offset_)
             if self.by_tokens_:
                 output = (positive - negative).max() - np.float32(self.offset_)
             mine = None if vectors is None else vectors[first:last]
@@ -260,9 +269,13 @@ def _each_document(X: Iterable[Any]) -> Iterator[Document]:
         elif isinstance(item, list | tuple) and all(isinstance(token, str) for token in item):
             document = Document.from_tokens(item, id=str(number))
         else:
-            raise SettingError(f"item {number} of X is a {type(item).__name__}; give texts, lists of tokens or Documents")
+            raise SettingError(
+                f"item {number} of X is a {type(item).__name__}; give texts, lists of tokens or Documents"
+            )
         if not document.tokens:
-            raise DataError(f"document {document.id!r} is empty: it has no tokens", line=document.line or None)
+            raise DataError(
+                f"document {document.id!r} is empty: it has no tokens", line=document.line or None
+            )
         yield document
 
 

@@ -99,7 +99,7 @@ def _prices(sample: Tensor, dtype: torch.dtype) -> tuple[float, float]:
 
 def _seconds(work: Callable[[], Any], device: torch.device) -> float:
     best = math.inf
-    for _ in range(4):  # the first warms up
+    for _ in range(12):  # the least of many, because other work may share the machine
         start = time.perf_counter()
         work()
         if device.type == "cuda":

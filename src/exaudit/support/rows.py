@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import warnings
 from typing import Any
 
@@ -16,6 +17,7 @@ from exaudit.support.projection import Projection
 __all__ = ["Rows"]
 
 STEP = 4096  # rows sketched at once
+PAGES = 1 << 27  # bytes of a streamed memory map that may stay in memory
 
 
 class Rows:
@@ -27,6 +29,7 @@ class Rows:
         self._room = vectors  # the vectors, and room to grow once some were appended
         self._hold(vectors)
         self._projection: Projection | None = None
+        self._touched = 0
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -47,7 +50,7 @@ class Rows:
     def gather(self, row: Tensor) -> Tensor:
         """Vectors (n, M) of some rows by number, on the device of the search."""
         place = (row - self.first).to(self._vectors.device)
-        return self._vectors.index_select(0, place).to(self._device)
+        return self._taken(self._vectors.index_select(0, place))
 
     def sketch(self, projection: Projection) -> None:
         """Sketch the rows that are not, or not by this projection."""
@@ -84,7 +87,19 @@ class Rows:
         return factor, float(norm.max()), float(error.max())
 
     def _read(self, some: slice) -> Tensor:
-        return self._vectors[some].to(self._device)
+        some_vectors = self._vectors[some]
+        return self._taken(some_vectors.clone() if self._stream else some_vectors)
+
+    def _taken(self, vectors: Tensor) -> Tensor:
+        """Move vectors to the device; give the pages they came from back, or a whole map would end up in memory."""
+        self._touched += len(vectors) * max(self.width * vectors.element_size(), mmap.PAGESIZE)
+        if self._stream and self._touched > PAGES:
+            self._touched = 0
+            if (
+                isinstance(self._room, np.memmap) and self._room.mode != "c"
+            ):  # a private map would lose its edits
+                self._room._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+        return vectors.to(self._device)
 
     def _hold(self, vectors: NDArray[Any]) -> None:
         with warnings.catch_warnings():  # torch warns of read-only memory, which we only read

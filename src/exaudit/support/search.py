@@ -130,7 +130,7 @@ class ExactSearch:
             seed_rows = projection.sketch(self._gather(seeds)).as_rows()  # (s, W)
             for start in range(0, len(queries), step):
                 some = slice(start, start + step)
-                batch = _Batch(torch.from_numpy(queries[some]).to(self._device), k, projection)
+                batch = _Batch(torch.from_numpy(queries[some].copy()).to(self._device), k, projection)
                 self._narrow(batch, seeds, seed_rows)
                 self._scan(batch, live, len(seeds))
                 exact = self._squared(batch, batch.query, batch.row, torch.float64)

@@ -131,7 +131,10 @@ class LanceSupportSet(SupportSet):
         if not support._head.exists():
             raise SupportError(f"{location}: there is no support set here; build one first")
         support.refresh()
-        support.header.check(support.where, width=width, labels=labels, model=model)
+        header = support.header
+        header.check(support.where, width=width, labels=labels, model=model)
+        bytes_per_row = header.width * np.dtype(header.dtype).itemsize
+        support._exemplars.rows_per_file = max(1, _FILE_BYTES // bytes_per_row)
         support._check()
         return support
 
