@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -79,7 +78,7 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         print("vectors made with the spectrum of real exemplars, not real ones", flush=True)
         files = make_files(folder, options.rows, options.count)
     vectors = np.load(files[0], mmap_mode="r")[: options.rows]
-    queries = np.asarray(np.load(files[1], mmap_mode="r")[: options.count], dtype=np.float32)
+    queries = np.array(np.load(files[1], mmap_mode="r")[: options.count], dtype=np.float32)
     result: dict[str, Any] = {
         "made": made,
         "rows": len(vectors),
@@ -274,7 +273,9 @@ def measure_memory(vectors: str, queries: str, rows: str, count: str, k: str, st
 
 
 def peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Most memory this process ever held; `getrusage` would start from its parent's."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from torch import Tensor
 from exaudit.errors import SupportError
 from exaudit.support.projection import Projection
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "as_tensor"]
 
 STEP = 4096  # rows sketched at once
 PAGES = 1 << 27  # bytes of a streamed memory map that may stay in memory
@@ -102,9 +102,7 @@ class Rows:
         return vectors.to(self._device)
 
     def _hold(self, vectors: NDArray[Any]) -> None:
-        with warnings.catch_warnings():  # torch warns of read-only memory, which we only read
-            warnings.simplefilter("ignore", UserWarning)
-            held = torch.from_numpy(vectors)
+        held = as_tensor(vectors)
         self._vectors = held if self._stream else held.to(self._device)
 
     def _check_finite(self, some: slice, error: Tensor) -> None:
@@ -113,3 +111,10 @@ class Rows:
             if not bool(finite.all()):
                 row = self.first + some.start + int((~finite).nonzero()[0])
                 raise SupportError(f"row {row} of the support set holds a number that is not finite")
+
+
+def as_tensor(array: NDArray[Any]) -> Tensor:
+    """The same memory as a tensor, to be read only."""
+    with warnings.catch_warnings():  # torch warns of arrays that cannot be written
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.from_numpy(array)

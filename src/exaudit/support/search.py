@@ -22,7 +22,7 @@ from exaudit._device import pick_device
 from exaudit.errors import SettingError, SupportError
 from exaudit.support.pilot import choose_projection
 from exaudit.support.projection import Projection, Sketch
-from exaudit.support.rows import Rows
+from exaudit.support.rows import Rows, as_tensor
 
 __all__ = ["ExactSearch"]
 
@@ -32,7 +32,6 @@ MAX_K = 100
 GROUP = 32  # rows whose least product is looked at before the products themselves
 SAMPLE = 8192  # rows from which the directions are taken
 SEEDS = 4096  # rows from which the first reach of a query is taken
-SLACK = 1 + 2e-6  # a float32 squared distance, summed by halves, is this near to the exact one and more
 BATCH = {"cpu": 2048, "cuda": 16384}  # queries at once
 PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # of a block of rows and a batch: 8 MB stay in a CPU's cache
 PAIRS = {"cpu": 512, "cuda": 1 << 16}  # exact distances at once
@@ -111,9 +110,6 @@ class ExactSearch:
                 f"queries of shape {queries.shape} do not fit a support set of {self.width} numbers a vector; "
                 "they must come from the same model"
             )
-        if not np.isfinite(queries).all():
-            row = int(np.flatnonzero(~np.isfinite(queries).all(axis=1))[0])
-            raise SupportError(f"query {row} holds a number that is not finite")
         if not 1 <= k <= MAX_K:
             raise SupportError(f"k must be from 1 to {MAX_K}, not {k}")
         if k > len(self):
@@ -130,7 +126,12 @@ class ExactSearch:
             seed_rows = projection.sketch(self._gather(seeds)).as_rows()  # (s, W)
             for start in range(0, len(queries), step):
                 some = slice(start, start + step)
-                batch = _Batch(torch.from_numpy(queries[some].copy()).to(self._device), k, projection)
+                asked = as_tensor(queries[some]).to(self._device)  # (Q, M)
+                finite = asked.isfinite().all(dim=1)
+                if not bool(finite.all()):
+                    place = start + int((~finite).nonzero()[0])
+                    raise SupportError(f"query {place} holds a number that is not finite")
+                batch = _Batch(asked, k, projection)
                 self._narrow(batch, seeds, seed_rows)
                 self._scan(batch, live, len(seeds))
                 exact = self._squared(batch, batch.query, batch.row, torch.float64)
@@ -178,8 +179,9 @@ class ExactSearch:
         squared = torch.empty(len(row), dtype=dtype, device=self._device)
         for start in range(0, len(row), step):
             some = slice(start, start + step)
-            difference = self._gather(row[some]).to(dtype).sub_(queries[query[some]])  # (n, M)
-            squared[some] = _sum(difference.mul_(scale).square_())
+            difference = self._gather(row[some]).to(dtype)  # (n, M)
+            difference.sub_(queries.index_select(0, query[some])).mul_(scale).square_()
+            squared[some] = difference.sum(dim=1) if dtype == torch.float32 else _sum(difference)
         return squared
 
     def _gather(self, row: Tensor) -> Tensor:
@@ -233,6 +235,7 @@ class _Batch:
     def __init__(self, queries: Tensor, k: int, projection: Projection) -> None:
         self.queries, self.k, self.projection = queries, k, projection
         self.sketch: Sketch = projection.sketch(queries)
+        self.slack = 1 + (queries.shape[1] + 8) * 2.0**-23  # of a float32 sum of squares, in whatever order
         self.factor = self.sketch.as_queries().contiguous()  # (W, Q)
         # The k-th nearest is no farther than this. Lengths are scaled as the sketches are.
         self.reach = torch.full_like(self.sketch.norm, math.inf)  # (Q,)
@@ -244,7 +247,7 @@ class _Batch:
 
     def shorten(self, squared: Tensor) -> None:
         """k rows are this near (Q,), by float32."""
-        self.reach = torch.minimum(self.reach, (squared.double() * SLACK + 1e-30).sqrt())
+        self.reach = torch.minimum(self.reach, (squared.double() * self.slack + 1e-30).sqrt())
 
     def merge(self, query: Tensor, row: Tensor, squared: Tensor) -> None:
         """Keep of these pairs, and of those kept before, all that may be among the k nearest."""
@@ -258,7 +261,7 @@ class _Batch:
         farthest = torch.full_like(self.reach, math.inf)
         farthest[enough] = squared[kth].double()
         self.shorten(farthest)
-        kept = squared <= self.reach.square()[query] * SLACK
+        kept = squared <= self.reach.square()[query] * self.slack
         self.query, self.row, self.squared = query[kept], row[kept], squared[kept]
 
     def nearest(self, exact: Tensor) -> tuple[Tensor, Tensor]:
