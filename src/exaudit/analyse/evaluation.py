@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,17 @@ class Evaluation:
             tokens if known else None,
             token_truth if known else None,
         )
+
+    def only(self, documents: Sequence[bool], tokens: Sequence[NDArray[np.bool_]]) -> Evaluation:
+        """The documents and the tokens that were admitted, each judged by themselves."""
+        kept = np.array(documents, dtype=bool)
+        if not kept.any():
+            raise DataError("no document was admitted, so there is nothing to score")
+        decided, truth = (
+            None if arrays is None else [values[mask] for values, mask in zip(arrays, tokens, strict=True)]
+            for arrays in (self.tokens, self.token_truth)
+        )
+        return Evaluation(self.documents[kept], self.document_truth[kept], decided, truth)
 
     def document_metrics(self) -> dict[str, float]:
         return document_metrics(Counts.of(self.documents, self.document_truth))

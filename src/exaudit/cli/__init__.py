@@ -25,7 +25,7 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
 
     try:
         status = get_command(app).main(arguments, prog_name="exaudit", standalone_mode=False)
-        return int(status or 0)
+        return _fail("interrupted", 130) if status == 130 else int(status or 0)  # typer turns Ctrl-C into 130
     except click.exceptions.Abort:
         return _fail("interrupted", 130)
     except click.exceptions.Exit as stop:

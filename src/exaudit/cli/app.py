@@ -36,12 +36,38 @@ def _root(
     pass
 
 
-from exaudit.cli import boundary, cache, data, demo, evaluate, label, train  # noqa: E402
+from exaudit.cli import (  # noqa: E402
+    admission,
+    audit,
+    boundary,
+    cache,
+    compare,
+    data,
+    demo,
+    diff,
+    evaluate,
+    features,
+    knn,
+    label,
+    reliability,
+    report,
+    support,
+    train,
+)
 
 app.command("train")(train.train)
 app.command("label")(label.label)
 app.command("evaluate")(evaluate.evaluate)
+app.command("audit")(audit.audit)
 app.command("boundary")(boundary.boundary)
+app.command("features")(features.features)
+app.command("diff")(diff.diff)
+app.command("compare")(compare.compare)
+app.command("reliability")(reliability.reliability)
+app.command("report")(report.report)
 app.command("demo")(demo.demo)
+app.add_typer(support.app, name="support")
+app.add_typer(knn.app, name="knn")
+app.add_typer(admission.app, name="admission")
 app.add_typer(data.app, name="data")
 app.add_typer(cache.app, name="cache")

@@ -28,7 +28,10 @@ def check(
 ) -> None:
     """What is in this file, and what is wrong with it. Exit status 1 if something must be mended."""
     from exaudit.data.check import check as inspect
+    from exaudit.errors import DataError
 
+    if not file.is_file():
+        raise DataError("there is no such file; check the path", file)
     report = inspect(
         file,
         format=format,

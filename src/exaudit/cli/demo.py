@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,12 +22,12 @@ __all__ = ["demo"]
 
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder for the sample files and the model.")
+        Path, typer.Option("--out", "-o", help="Folder for the sample files and the models.")
     ] = Path("demo"),
-    epochs: Annotated[int, typer.Option(help="Training epochs.")] = 8,
+    epochs: Annotated[int, typer.Option(help="Training epochs; half as many for fine-tuning.")] = 16,
     seed: Annotated[int, typer.Option(help="Seed of the sample and of training.")] = 0,
 ) -> None:
-    """Train on document labels alone, then show which words the model found, and how right it was."""
+    """Learn from document labels alone which words are wrong, and compare with the truth."""
     from rich.console import Console
 
     from exaudit.analyse.evaluation import Evaluation
@@ -36,40 +36,46 @@ def demo(
 
     out.mkdir(parents=True, exist_ok=True)
     write_sample(out / "data", seed=seed)
-    splits = sample_splits("reviews", seed=seed)
-    say(f"training on {len(splits['train'])} short reviews; only the reviews are labelled, no word is")
-    labeler = Labeler(epochs=epochs, seed=seed)
-    labeler.fit(
-        splits["train"],
-        dev=splits["dev"],
-        report=lambda r: say(
-            f"epoch {r['epoch']}/{epochs}  dev accuracy {100 * r['document']['accuracy']:.1f}"
-        ),
+    splits = sample_splits("learner", seed=seed)
+    say(
+        f"{len(splits['train']):,} sentences by learners of English: i has an error somewhere, c has none.\n"
+        "The model is told which sentences, never which words."
     )
-    labelled = labeler.label(splits["test"])
+    base = Labeler(epochs=epochs, seed=seed)
+    base.fit(splits["train"], dev=splits["dev"], report=lambda record: _report("document labels", record))
+    say("fine-tuning with the min-max loss: most words of any sentence are right")
+    sharp = Labeler(loss="min-max", epochs=max(1, epochs // 2), seed=seed)
+    sharp.fit(splits["train"], dev=splits["dev"], init=base, report=lambda record: _report("min-max", record))
+
     console = Console()
-    console.print(
-        f"\nReviews never seen in training. [bold]{'Green'}[/]: words the model says carry", end=" "
-    )
-    console.print("the positive label; underlined: words that truly do.\n")
-    for scores in labelled[:6]:
-        truth = labeler.names_.token_targets(scores.document)
-        console.print(f"[{labeler.names_.name(scores.decision)}] ", style="dim", end="", markup=False)
+    labelled = sharp.label(splits["test"])
+    console.print("\nSentences never seen. [bold white on blue]Marked[/]: the model's words. ", end="")
+    console.print("[underline]Underlined[/]: the truth.\n")
+    for scores in labelled[:8]:
+        truth = sharp.names_.token_targets(scores.document)
+        console.print(f"  {sharp.names_.name(scores.decision)}  ", style="dim", end="", markup=False)
         console.print(_coloured(scores, truth))
-    console.print(
-        "\n" + Evaluation.of(labelled, labeler.names_).render() + "\n", markup=False, highlight=False
-    )
-    model = out / "model"
-    if model.exists():
-        shutil.rmtree(model)
-    labeler.save(model)
-    console.print(
-        f"The model is in {model}, the sample files in {out / 'data'}. Try next:\n"
-        f"  exaudit label {model} {out / 'data'}/reviews.test.csv --out {out}/labelled.jsonl\n"
-        f"  exaudit evaluate {model} {out / 'data'}/reviews.test.jsonl --ci\n"
-        f"  exaudit train YOUR_FILE.csv --out model/          (a text column and a label column)",
-        markup=False,
-        highlight=False,
+    for name, model in (("base", base), ("min-max", sharp)):
+        table = Evaluation.of(model.label(splits["test"]), model.names_).render()
+        console.print(f"\n{name}: test sentences, in percent\n{table}", markup=False, highlight=False)
+    for name, model in (("model", base), ("model-mm", sharp)):
+        shutil.rmtree(out / name, ignore_errors=True)
+        model.save(out / name)
+    data = out / "data"
+    lines = [
+        f"\nModels are in {out}/model and {out}/model-mm, files to play with in {data}. Try next:",
+        f"  exaudit label {out}/model-mm {data}/learner.test.tsv --out {out}/labelled.jsonl",
+        f"  exaudit evaluate {out}/model-mm {data}/learner.test.tsv --ci",
+        f"  exaudit support build {out}/model-mm {data}/learner.train.tsv",
+        f'  exaudit audit {out}/model-mm "She have two brother ."',
+        "  exaudit train YOUR_FILE.csv --out model/     (a text column and a label column)",
+    ]
+    typer.echo("\n".join(lines))
+
+
+def _report(what: str, record: dict[str, Any]) -> None:
+    say(
+        f"{what}: epoch {record['epoch']}  loss {record['loss']:.3f}  dev f1 {100 * record['document']['f1']:.1f}"
     )
 
 
@@ -79,7 +85,7 @@ def _coloured(scores: TokenScores, truth: NDArray[np.int8] | None) -> Text:
 
     text = Text()
     for n, token in enumerate(scores.document.tokens):
-        style = "bold green" if scores.decisions[n] else ""
+        style = "bold white on blue" if scores.decisions[n] else ""
         if truth is not None and truth[n]:
             style += " underline"
         text.append(token, style=style.strip()).append(" ")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from exaudit.cli.auditing import Admit, RuleName, Stream, SupportAt, UseKNN, chosen_rule, opened
 from exaudit.cli.options import (
     Columns,
     Device,
@@ -18,6 +19,7 @@ from exaudit.cli.options import (
     Model,
     TextColumn,
     TokenLabels,
+    say,
 )
 
 __all__ = ["evaluate"]
@@ -32,6 +34,11 @@ def evaluate(
     ci: Annotated[
         bool, typer.Option("--ci", help="Add bootstrap intervals (95%), drawn over documents.")
     ] = False,
+    rule: RuleName = None,
+    knn: UseKNN = False,
+    admit: Admit = False,
+    support: SupportAt = None,
+    stream: Stream = False,
     device: Device = "auto",
     encoder: Encoder = None,
     format: Format = None,
@@ -41,11 +48,15 @@ def evaluate(
     columns: Columns = None,
     token_labels: TokenLabels = None,
 ) -> None:
-    """Document and token metrics, with random and majority baselines beside them."""
+    """Document and token metrics, with random and majority baselines beside them.
+
+    With --rule or --knn the decisions of the rule are scored; with --admit, only what is admitted.
+    """
     from exaudit.analyse.evaluation import Evaluation
     from exaudit.cli.files import read
     from exaudit.model.labeler import Labeler
 
+    chosen = chosen_rule(rule, knn)
     documents = read(
         file,
         format=format,
@@ -55,8 +66,30 @@ def evaluate(
         columns=columns,
         token_labels=token_labels,
     )
-    labeler = Labeler.load(model, device=device, encoder=encoder)
-    evaluation = Evaluation.of(labeler.iter_label(documents, total=len(documents)), labeler.names_)
+    if chosen is None and not admit:
+        labeler = Labeler.load(model, device=device, encoder=encoder)
+        evaluation = Evaluation.of(labeler.iter_label(documents, total=len(documents)), labeler.names_)
+    else:
+        with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
+            auditor.warn_of_overlap(documents)
+            stale = auditor.staleness() if admit else None
+            audited = list(auditor.iter_label(documents, rule=chosen, admit=admit, total=len(documents)))
+            evaluation = Evaluation.of(audited, auditor.names)
+            if admit:
+                masks = [one.admitted_tokens for one in audited]
+                evaluation = evaluation.only(
+                    [one.admitted is not False for one in audited],
+                    [mask for mask in masks if mask is not None],
+                )
+                say(
+                    f"admitted: {sum(one.admitted is not False for one in audited)} of {len(audited)} documents, "
+                    f"{sum(int(mask.sum()) for mask in masks if mask is not None)} of "
+                    f"{sum(len(mask) for mask in masks if mask is not None)} tokens; only these are scored"
+                )
+            if stale is not None:
+                for one in audited:
+                    stale.count(one)
+                say(stale.render((auditor.names.negative, auditor.names.positive)))
     if as_json:
         typer.echo(json.dumps(evaluation.to_json(ci=ci)))
     else:

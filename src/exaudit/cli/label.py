@@ -8,7 +8,18 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.options import Columns, Device, Encoder, Format, IdColumn, LabelColumn, Model, TextColumn
+from exaudit.cli.auditing import Admit, RuleName, Stream, SupportAt, UseKNN, chosen_rule, opened
+from exaudit.cli.options import (
+    Columns,
+    Device,
+    Encoder,
+    Format,
+    IdColumn,
+    LabelColumn,
+    Model,
+    TextColumn,
+    say,
+)
 
 __all__ = ["label"]
 
@@ -19,6 +30,11 @@ def label(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to write; standard output by default.")
     ] = None,
+    rule: RuleName = None,
+    knn: UseKNN = False,
+    admit: Admit = False,
+    support: SupportAt = None,
+    stream: Stream = False,
     device: Device = "auto",
     encoder: Encoder = None,
     format: Format = None,
@@ -27,10 +43,14 @@ def label(
     id_column: IdColumn = None,
     columns: Columns = None,
 ) -> None:
-    """Write one JSON object a document: its decision and score, and those of every word."""
+    """Write one JSON object a document: its decision and score, and those of every word.
+
+    With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set.
+    """
     from exaudit.cli.files import output, read
     from exaudit.model.labeler import Labeler
 
+    chosen = chosen_rule(rule, knn)
     documents = read(
         file,
         format=format,
@@ -39,7 +59,20 @@ def label(
         id_column=id_column,
         columns=columns,
     )
-    labeler = Labeler.load(model, device=device, encoder=encoder)
-    with output(out) as stream:
-        for scores in labeler.iter_label(documents, total=len(documents)):
-            stream.write(json.dumps(scores.to_json(labeler.names_), ensure_ascii=False) + "\n")
+    if chosen is None and not admit:
+        labeler = Labeler.load(model, device=device, encoder=encoder)
+        with output(out) as stream_out:
+            for scores in labeler.iter_label(documents, total=len(documents)):
+                stream_out.write(json.dumps(scores.to_json(labeler.names_), ensure_ascii=False) + "\n")
+        return
+    with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
+        names = auditor.names
+        stale = auditor.staleness() if admit else None
+        labelled = auditor.iter_label(documents, rule=chosen, admit=admit, nearest=True, total=len(documents))
+        with output(out) as stream_out:
+            for audited in labelled:
+                if stale is not None:
+                    stale.count(audited)
+                stream_out.write(json.dumps(audited.to_json(names), ensure_ascii=False) + "\n")
+        if stale is not None:
+            say(stale.render((names.negative, names.positive)))

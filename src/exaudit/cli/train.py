@@ -43,7 +43,10 @@ def train(
         str | None, typer.Option(help="max, or none to score each token by its own filters.")
     ] = None,
     dropout: Annotated[float, typer.Option(help="On the pooled output.")] = 0.5,
-    epochs: Annotated[int, typer.Option(help="How often the training documents are seen.")] = 20,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="How often the documents are seen; by default 20, or a few on a tuned encoder."),
+    ] = None,
     batch_size: Annotated[int, typer.Option(help="Documents a step.")] = 50,
     learning_rate: Annotated[float, typer.Option(help="Of Adadelta.")] = 1.0,
     recipe: Annotated[
@@ -71,6 +74,7 @@ def train(
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
     from exaudit.cli.files import read
+    from exaudit.model.fitting import epochs_of
     from exaudit.model.labeler import Labeler
 
     reading: dict[str, Any] = {
@@ -120,7 +124,7 @@ def train(
             init=start,
             work=work,
             resume=resume,
-            report=lambda record: _report(record, epochs),
+            report=lambda record: _report(record, epochs_of(labeler)),
         )
         if labelled is not None:
             labeler.tune_boundary(labelled)

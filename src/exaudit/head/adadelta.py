@@ -41,7 +41,7 @@ class Adadelta:
             None if p.grad is None else p.grad.coalesce() if p.grad.is_sparse else p.grad
             for p in self.parameters
         ]
-        scale = 1.0 if clip is None else _clip_scale([g for g in gradients if g is not None], clip)
+        scale = None if clip is None else _clip_scale([g for g in gradients if g is not None], clip)
         self.steps += 1
         for parameter, gradient, square, delta, seen in zip(
             self.parameters, gradients, self.squares, self.deltas, self.seen, strict=True
@@ -53,12 +53,11 @@ class Adadelta:
                 late = self.rho ** (self.steps - 1 - seen[rows]).to(values.dtype)[:, None]  # (R, 1)
                 seen[rows] = self.steps
                 averages = square[rows] * late, delta[rows] * late
-                parameter[rows] = self._update(parameter[rows], values * scale, *averages)
+                values = values if scale is None else values * scale
+                parameter[rows] = self._update(parameter[rows], values, *averages)
                 square[rows], delta[rows] = averages
             else:
-                if scale != 1.0:
-                    gradient = gradient.mul_(scale)
-                self._update(parameter, gradient, square, delta)
+                self._update(parameter, gradient if scale is None else gradient.mul_(scale), square, delta)
 
     def _update(self, parameter: Tensor, gradient: Tensor, square: Tensor, delta: Tensor) -> Tensor:
         square.mul_(self.rho).addcmul_(gradient, gradient, value=1 - self.rho)
@@ -83,7 +82,8 @@ class Adadelta:
             self.seen[i].copy_(state[f"seen.{i}"])
 
 
-def _clip_scale(gradients: list[Tensor], clip: float) -> float:
+def _clip_scale(gradients: list[Tensor], clip: float) -> Tensor | None:
+    """What to multiply all gradients with; it stays on its device, so that a GPU is not waited for."""
     norms = [torch.linalg.vector_norm(g.values() if g.is_sparse else g) for g in gradients]
-    norm = float(torch.linalg.vector_norm(torch.stack(norms)))
-    return min(1.0, clip / (norm + 1e-6))
+    scale = (clip / (torch.linalg.vector_norm(torch.stack(norms)) + 1e-6)).clamp(max=1.0)
+    return None if scale.device.type == "cpu" and scale == 1 else scale

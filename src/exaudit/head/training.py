@@ -83,6 +83,11 @@ class TrainingConfig:
         return self.recipe == "stable"
 
     @property
+    def settling(self) -> int:
+        """Epochs that cannot be chosen: with a high rate a lucky dev score says little of the tokens."""
+        return (self.epochs + 1) // 2 if self.stable else 0
+
+    @property
     def by_tokens(self) -> bool:
         """After min-max or token training the final layer drifts: a document is positive if one of its tokens is."""
         return self.loss != "document"
@@ -119,6 +124,10 @@ class History:
     epochs: list[dict[str, Any]] = field(default_factory=list)
     best: int = 0  # the epoch kept, counted from 1
 
+    @property
+    def kept(self) -> dict[str, Any]:
+        return self.epochs[self.best - 1]
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -153,7 +162,11 @@ def train(
         with _weights(head, weights):
             record = {"epoch": epoch, "loss": loss, **evaluate(head, dev, by_tokens=config.by_tokens)}
         history.epochs.append(record)
-        if epoch == 1 or _merit(record, config) > _merit(history.epochs[history.best - 1], config):
+        if (
+            history.best == 0
+            or epoch <= config.settling
+            or _merit(record, config) > _merit(history.kept, config)
+        ):
             history.best, state.best = epoch, weights
         if checkpoint is not None:
             state.save(checkpoint, identity)

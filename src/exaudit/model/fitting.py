@@ -5,18 +5,21 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 
 from exaudit._device import pick_device
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelNames
 from exaudit.encode.cache import FeatureCache, encode_features
 from exaudit.encode.features import Features
-from exaudit.encode.transformer import Transformer
+from exaudit.encode.transformer import Transformer, depth
 from exaudit.encode.words import Vocabulary, read_vectors
 from exaudit.errors import DataError, SettingError
 from exaudit.head.network import Head, HeadConfig
@@ -27,7 +30,7 @@ from exaudit.metrics import best_offset, stable_offset
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
 
-__all__ = ["fit"]
+__all__ = ["epochs_of", "fit"]
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -46,7 +49,7 @@ def fit(
     began = time.monotonic()
     config = TrainingConfig(
         loss=labeler.loss,
-        epochs=labeler.epochs,
+        epochs=epochs_of(labeler),
         batch_size=labeler.batch_size,
         learning_rate=labeler.learning_rate,
         recipe=labeler.recipe,
@@ -67,7 +70,11 @@ def fit(
     if labeler.tune_encoder:
         if encoder is None:
             raise SettingError("there is no encoder to tune: --tune-encoder cannot go with --encoder none")
-        encoder, head, tuned = _tuned(labeler, encoder, head, documents, data, config, work, resume, report)
+        encoder, tuned = _tuned(labeler, encoder, head, documents, data, work, resume, report)
+        if (
+            config.loss == "document"
+        ):  # a new head learns better from the tuned features than the one that tuned them
+            head = _new_head(labeler, encoder, vocabulary, device)
 
     features = [_features(labeler, encoder, part, device) for part in (documents, dev)]
     data, held_out = (_with(part, f) for part, f in zip((data, held_out), features, strict=True))
@@ -90,6 +97,7 @@ def fit(
         "history": history.to_json(),
         "dev": evaluate(head, held_out, by_tokens=config.by_tokens),
         "tuning": tuned,
+        "own_encoder": tuned is not None or (init is not None and init.record_["own_encoder"]),
         "initial": None if init is None else init.record_.get("loss", "document"),
         "loss": config.loss,
         "seconds": round(time.monotonic() - began, 1),
@@ -97,6 +105,13 @@ def fit(
         "python": platform.python_version(),
         "device": str(device),
     }
+
+
+def epochs_of(labeler: Labeler) -> int:
+    """Twenty, as in the paper; few on a tuned encoder, whose features already hold the answer and overfit soon."""
+    if labeler.epochs is not None:
+        return labeler.epochs
+    return 20 if not labeler.tune_encoder else 2 if labeler.loss == "token" else 4
 
 
 def _hold_out(
@@ -124,9 +139,13 @@ def _vocabulary(labeler: Labeler, documents: list[Document]) -> Vocabulary | Non
 def _encoder(labeler: Labeler) -> Transformer | None:
     if labeler.encoder == "none":
         return None
+    layers = labeler.layers
+    if layers is None and labeler.tune_encoder:  # tuning puts token-level detail back into the last layers
+        count = depth(labeler.encoder)
+        layers = range(count - 3, count + 1) if labeler.loss == "token" else range(1, count + 1)
     return Transformer.load(
         labeler.encoder,
-        layers=labeler.layers,
+        layers=layers,
         device=labeler.device,
         dtype=labeler.precision,
         max_length=labeler.max_length,
@@ -212,19 +231,24 @@ def _tuned(
     head: Head,
     documents: list[Document],
     data: LabelledFeatures,
-    config: TrainingConfig,
     work: str | Path | None,
     resume: bool,
     report: Report | None,
-) -> tuple[Transformer, Head, dict[str, Any]]:
+) -> tuple[Transformer, dict[str, Any]]:
     """Tune the encoder, or take the tuned one that a stopped run left in its work folder."""
-    settings = TuningConfig(loss="token" if config.loss == "token" else "document+min-max", seed=labeler.seed)
-    kept = None if work is None else Path(work) / "encoder"
-    if not (resume and kept is not None and (kept / "config.json").exists()):
-        tune(encoder, head, [d.tokens for d in documents], data, settings, report=report)
-        if kept is not None:
+    settings = TuningConfig(loss="document+min-max", epochs=2, learning_rate=1e-4, seed=labeler.seed)
+    if labeler.loss == "token":
+        settings = TuningConfig(loss="token", epochs=5, learning_rate=2e-4, seed=labeler.seed)
+    with TemporaryDirectory() as temporary:
+        kept = Path(temporary if work is None else work) / "encoder"
+        weights = kept.with_name("tuned_head.safetensors")
+        if not (resume and weights.exists()):
+            tune(encoder, head, [d.tokens for d in documents], data, settings, report=report)
             encoder.save(kept)
-    if kept is not None:
+            save_file(
+                {k: v.contiguous() for k, v in head.state_dict().items()}, weights
+            )  # last: it says all is there
+        head.load_state_dict(load_file(weights, device=str(head.weight.device)))
         encoder = Transformer.load(
             str(kept),
             layers=encoder.layers,
@@ -232,4 +256,4 @@ def _tuned(
             dtype=labeler.precision,
             max_length=labeler.max_length,
         )
-    return encoder, head, {**vars(settings)}
+    return encoder, asdict(settings)

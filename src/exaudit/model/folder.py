@@ -81,12 +81,12 @@ def _write(labeler: Labeler, path: Path) -> None:
     encoder = labeler.encoder_
     place = None
     if encoder is not None:
-        tuned = bool(labeler.record_.get("tuning")) or encoder.name == "encoder"
-        if tuned:
+        own = labeler.record_["own_encoder"]
+        if own:
             encoder.save(path / "encoder")
         place = {
-            "name": "encoder" if tuned else encoder.name,
-            "fingerprint": fingerprint(path / "encoder") if tuned else encoder.fingerprint,
+            "name": "encoder" if own else encoder.name,
+            "fingerprint": fingerprint(path / "encoder") if own else encoder.fingerprint,
             "layers": list(encoder.layers),
             "max_length": encoder.max_length,
             "dimension": encoder.dimension,

@@ -45,7 +45,8 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     encoder : "minilm" (the embedded default), a folder, a hub name, or "none" for word embeddings only.
-    layers : hidden layers to concatenate, counted from 1; None takes the encoder's default.
+    layers : hidden layers to concatenate, counted from 1; None takes the encoder's default, or, where it is
+        tuned, all of them (the last four with token labels).
     max_length : cut documents after so many word pieces; None cuts nothing.
     tune_encoder : fine-tune the Transformer on the labels before it is frozen.
     vocabulary, word_dimension, word_vectors : the trainable word embeddings (0 leaves them out), and a
@@ -53,7 +54,8 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     filters, widths, dropout, pool : the head; see `HeadConfig`. pool None means max, but none (each token by its
         own filters) where a tuned encoder is trained on token labels.
     loss : "document", "min-max" or "token".
-    epochs, batch_size, learning_rate, select : training; `select` is f1, accuracy, loss or token-f0.5.
+    epochs, batch_size, learning_rate, select : training; epochs None means 20, or a few on a tuned encoder;
+        `select` is f1, accuracy, loss or token-f0.5.
     recipe : "stable" (falling rate, averaged weights, boundary of the documents tuned on dev) or "paper".
     positive : the positive class, where its name does not tell.
     seed, device, precision : precision "bfloat16" runs the encoder in half precision on a GPU.
@@ -75,7 +77,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dropout: float = 0.5,
         pool: str | None = None,
         loss: str = "document",
-        epochs: int = 20,
+        epochs: int | None = None,
         batch_size: int = 50,
         learning_rate: float = 1.0,
         recipe: str = "stable",
@@ -166,7 +168,8 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Sequence[Any]) -> NDArray[Any]:
         """The class of every document."""
-        return self.classes_[[scores.decision for scores in self.iter_label(X)]]
+        decisions = [scores.decision for scores in self.iter_label(X)]
+        return self.classes_[decisions]
 
     def predict_proba(self, X: Sequence[Any]) -> NDArray[np.float64]:
         """Probabilities of (negative, positive), in the order of `classes_`."""

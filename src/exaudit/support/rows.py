@@ -75,6 +75,14 @@ class Rows:
                 factor[some] = sketch.as_rows()
         self._norm, self._error, self._factor = norm, error, factor
 
+    def factor(self, row: Tensor) -> Tensor:
+        """Sketches of some rows by number, as a factor of the product (n, W)."""
+        if self._projection is None:
+            raise RuntimeError("factor before sketch")
+        if self._projection.directions is None:
+            return self._projection.sketch(self.gather(row)).as_rows()
+        return self._factor.index_select(0, row - self.first)
+
     def block(self, start: int, stop: int) -> tuple[Tensor, float, float]:
         """Some sketches as a factor of the product, their greatest squared norm, and their greatest error."""
         if self._projection is None:

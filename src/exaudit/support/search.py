@@ -122,8 +122,9 @@ class ExactSearch:
             step *= 2  # its blocks are made anew for each batch
         with torch.inference_mode(), _full_precision_sums():
             live = torch.from_numpy(self._live).to(self._device)
-            seeds = torch.from_numpy(self._sample(SEEDS)).to(self._device)
-            seed_rows = projection.sketch(self._gather(seeds)).as_rows()  # (s, W)
+            seeds = torch.from_numpy(self._sample(SEEDS)).to(self._device)  # (s,) ascending
+            base, added = seeds[seeds < self._added.first], seeds[seeds >= self._added.first]
+            seed_rows = torch.cat([self._base.factor(base), self._added.factor(added)])  # (s, W)
             for start in range(0, len(queries), step):
                 some = slice(start, start + step)
                 asked = as_tensor(queries[some]).to(self._device)  # (Q, M)
@@ -217,10 +218,9 @@ class ExactSearch:
         return self._projection
 
     def _sample(self, size: int) -> NDArray[np.int64]:
+        """Live rows, evenly from the whole set, in ascending order."""
         live = np.flatnonzero(self._live)
-        if len(live) <= size:
-            return live
-        return np.sort(np.random.default_rng(self._seed).choice(live, size, replace=False))
+        return live if len(live) <= size else live[np.linspace(0, len(live) - 1, size).astype(np.int64)]
 
     def _known(self, rows: ArrayLike) -> NDArray[np.int64]:
         found = np.atleast_1d(np.asarray(rows))

@@ -1,0 +1,215 @@
+"""What separates corpus A from corpus B: train on part of both, and look at the rest through the model.
+
+A is the negative class and B the positive one, so the words that are decided positive are those that give B away.
+Where documents come in pairs (an original and its revision), a pair never straddles the split, and the decided
+words can be compared with the words that truly differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from exaudit.analyse.features import Features
+from exaudit.data.diff import Diff
+from exaudit.data.document import Document
+from exaudit.errors import DataError
+from exaudit.metrics import Counts, bootstrap, token_metrics
+from exaudit.model.labeler import Labeler
+from exaudit.model.scores import TokenScores
+
+__all__ = ["Comparison", "Split", "compare", "mark_sides", "split_by_group"]
+
+SIDES = ("A", "B")
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    train: list[Document]
+    dev: list[Document]
+    test: list[Document]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The answer: can A and B be told apart, and by what?"""
+
+    labeler: Labeler
+    names: tuple[str, str]  # of A and B, for people
+    split: Split
+    labelled: list[TokenScores]  # the test documents
+    features: Features
+    group: str | None
+
+    @property
+    def counts(self) -> Counts:
+        return Counts.of(
+            np.array([s.decision for s in self.labelled]),
+            np.array([_side(s.document) for s in self.labelled]),
+        )
+
+    @property
+    def chance(self) -> float:
+        """The accuracy of always naming the larger side."""
+        share = sum(_side(d) for d in self.split.test) / len(self.split.test)
+        return max(share, 1 - share)
+
+    def interval(self) -> tuple[float, float]:
+        """95% of the accuracy, drawing whole pairs where there are pairs."""
+        tables: dict[str, list[TokenScores]] = {}
+        for scores in self.labelled:
+            tables.setdefault(_group(scores.document, self.group), []).append(scores)
+        counts = [
+            Counts.of(np.array([s.decision for s in one]), np.array([_side(s.document) for s in one]))
+            for one in tables.values()
+        ]
+        return bootstrap(lambda c: {"accuracy": c.accuracy}, counts)["accuracy"]
+
+    def found(self) -> dict[str, float] | None:
+        """How the decided words compare with those that truly differ; None where no document has its pair."""
+        known = [
+            (s, targets)
+            for s in self.labelled
+            if (targets := self.labeler.names_.token_targets(s.document)) is not None
+        ]
+        if not known:
+            return None
+        decided = np.concatenate([s.decisions for s, _ in known])
+        return token_metrics(Counts.of(decided, np.concatenate([t for _, t in known])))
+
+    def by_side(self) -> dict[str, tuple[float, int]]:
+        """Accuracy on the documents of each side, and their number."""
+        result = {}
+        for side, name in enumerate(self.names):
+            right = [s.decision == side for s in self.labelled if _side(s.document) == side]
+            result[name] = (sum(right) / max(1, len(right)), len(right))
+        return result
+
+    def to_json(self) -> dict[str, Any]:
+        low, high = self.interval()
+        return {
+            "a": self.names[0],
+            "b": self.names[1],
+            "documents": {part: len(getattr(self.split, part)) for part in ("train", "dev", "test")},
+            "accuracy": self.counts.accuracy,
+            "interval": [low, high],
+            "chance": self.chance,
+            "by_side": {name: {"accuracy": a, "documents": n} for name, (a, n) in self.by_side().items()},
+            "diffs_found": self.found(),
+        }
+
+
+def compare(
+    a: Sequence[Document],
+    b: Sequence[Document],
+    *,
+    labeler: Labeler,
+    names: tuple[str, str] = SIDES,
+    group: str | None = None,
+    test: tuple[Sequence[Document], Sequence[Document]] | None = None,
+    report: Callable[[dict[str, Any]], None] | None = None,
+) -> Comparison:
+    """Train `labeler` on A against B and judge it on documents it has not seen.
+
+    group : a column; documents of A and B with the same value belong together and are split together.
+    test : the held-out documents of A and B; by default a fifth of the groups.
+    """
+    documents = mark_sides(a, b, group)
+    if test is None:
+        split = split_by_group(documents, group, seed=labeler.seed)
+    else:
+        part = split_by_group(documents, group, seed=labeler.seed, test=0.0)
+        held_out = mark_sides(*test, group)
+        _check_apart(documents, held_out, group)
+        split = Split(part.train, part.dev, held_out)
+    for name, part_documents in (("training", split.train), ("dev", split.dev), ("held-out", split.test)):
+        if len({_side(d) for d in part_documents}) < 2:
+            raise DataError(
+                f"the {name} documents are all of one side ({len(part_documents)} documents); give more documents, "
+                "or other pairs"
+            )
+    labeler.set_params(positive="B", select=labeler.select or "accuracy")
+    # The labels of words are for judging alone: training sees which side a document is from, and nothing else.
+    labeler.fit([replace(d, token_labels=None) for d in split.train],
+                dev=[replace(d, token_labels=None) for d in split.dev], report=report)  # fmt: skip
+    features = Features.empty(labeler)
+    labelled = []
+    for scores in labeler.iter_label(split.test, total=len(split.test)):
+        features.add(scores)
+        labelled.append(scores)
+    return Comparison(labeler, names, split, labelled, features, group)
+
+
+def mark_sides(a: Iterable[Document], b: Iterable[Document], group: str | None) -> list[Document]:
+    """All documents with A or B as their label, ids made unique, and the true diffs where pairs are known.
+
+    As in the paper's section 6, the diff goes from B (the revision) to A (the original).
+    """
+    sides = [
+        [replace(d, id=f"{side}-{d.id}", label=side, token_labels=None) for d in documents]
+        for side, documents in zip(SIDES, (a, b), strict=True)
+    ]
+    if group is None:
+        return [*sides[0], *sides[1]]
+    originals: dict[str, list[Document]] = {}
+    for document in sides[0]:
+        originals.setdefault(_group(document, group), []).append(document)
+    revised = {_group(document, group) for document in sides[1]}
+    marked = [
+        replace(d, token_labels=("0",) * len(d.tokens)) if _group(d, group) in revised else d
+        for d in sides[0]
+    ]
+    for document in sides[1]:
+        partners = originals.get(_group(document, group), [])
+        if len(partners) == 1:
+            labels = Diff.between(document.tokens, partners[0].tokens).labels
+            document = replace(document, token_labels=tuple(map(str, labels)))
+        marked.append(document)
+    return marked
+
+
+def split_by_group(
+    documents: Sequence[Document], group: str | None, *, seed: int, test: float = 0.2, dev: float = 0.1
+) -> Split:
+    """Whole groups (or single documents) go to one part each, by a draw that the order of the file does not change."""
+    names = {_group(document, group) for document in documents}
+    order = sorted(names, key=lambda name: blake2b(f"{seed}\0{name}".encode(errors="replace")).digest())
+    first, second = round(len(order) * test), round(len(order) * (test + dev))
+    place = {name: 2 if n < first else 1 if n < second else 0 for n, name in enumerate(order)}
+    parts: tuple[list[Document], list[Document], list[Document]] = ([], [], [])
+    for document in documents:
+        parts[place[_group(document, group)]].append(document)
+    return Split(*parts)
+
+
+def _group(document: Document, group: str | None) -> str:
+    if group is None:
+        return document.id
+    value = document.meta.get(group)
+    if value is None and group == "id":
+        value = document.id.partition("-")[2]  # without the side
+    if value is None:
+        raise DataError(
+            f"document {document.id!r} has no column {group!r} to group it by; columns beside text, label and id: "
+            f"{', '.join(map(repr, document.meta)) or 'none'}",
+            line=document.line or None,
+        )
+    return value.strip()
+
+
+def _check_apart(seen: Sequence[Document], held_out: Sequence[Document], group: str | None) -> None:
+    texts = {d.tokens for d in seen}
+    again = [d for d in held_out if d.tokens in texts]
+    if again:
+        raise DataError(
+            f"{len(again)} of the {len(held_out)} held-out documents are in the training files too, the first of "
+            f"them {again[0].id!r}; the accuracy would flatter: remove them"
+        )
+
+
+def _side(document: Document) -> int:
+    return int(document.label == "B")

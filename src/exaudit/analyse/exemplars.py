@@ -1,0 +1,99 @@
+"""Exemplar tables, as in the paper's appendix: a sentence, and the sentences its decisions rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from exaudit.audit.audited import Audited
+from exaudit.audit.evidence import Exemplar
+from exaudit.data.document import Document
+from exaudit.data.labels import LabelNames
+from exaudit.model.scores import TokenScores
+
+__all__ = ["ExemplarRow", "ExemplarTable"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExemplarRow:
+    """A token that is decided positive, or truly is, with its nearest exemplar."""
+
+    position: int
+    token: str
+    decided: int
+    true: int | None
+    exemplar: Exemplar
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "position": self.position,
+            "token": self.token,
+            "prediction": self.decided,
+            "truth": self.true,
+            "exemplar": self.exemplar.to_json(document=True),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ExemplarTable:
+    """One document with a row for each token worth checking."""
+
+    document: Document
+    predicted: str
+    truth: str | None
+    decisions: tuple[int, ...]
+    token_truth: tuple[int, ...] | None
+    rows: tuple[ExemplarRow, ...]
+
+    @classmethod
+    def of(cls, scores: Audited, names: LabelNames) -> ExemplarTable:
+        """The tokens that the paper shows: those decided positive, and the true ones that were missed."""
+        decisions = scores.decisions.astype(int).tolist()
+        targets = names.token_targets(scores.document)
+        truth = None if targets is None else [int(t) for t in targets]
+        wanted = [n for n in range(len(decisions)) if decisions[n] or (truth is not None and truth[n])]
+        rows = tuple(
+            ExemplarRow(
+                n,
+                scores.document.tokens[n],
+                decisions[n],
+                None if truth is None else truth[n],
+                scores.nearest[n],
+            )
+            for n in wanted
+        )
+        target = names.document_target(scores.document)
+        return cls(
+            scores.document,
+            names.name(scores.decision),
+            None if target is None else names.name(target),
+            tuple(decisions),
+            None if truth is None else tuple(truth),
+            rows,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.document.id,
+            "tokens": list(self.document.tokens),
+            "predicted": self.predicted,
+            "label": self.truth,
+            "rows": [row.to_json() for row in self.rows],
+        }
+
+
+def choose(labelled: Iterable[TokenScores], names: LabelNames, *, count: int = 10) -> list[TokenScores]:
+    """Documents for exemplar tables: those with something to check, drawn by their ids, so in no one's favour."""
+
+    def worth(scores: TokenScores) -> bool:
+        truth = names.token_targets(scores.document)
+        return bool(scores.decisions.any()) or (truth is not None and bool(np.any(truth)))
+
+    def draw(scores: TokenScores) -> bytes:
+        return blake2b(scores.document.id.encode(errors="replace"), digest_size=8).digest()
+
+    return sorted((scores for scores in labelled if worth(scores)), key=draw)[:count]

@@ -1,0 +1,147 @@
+"""What a report is made of, before it is HTML or Markdown: sections of text, tables, plots and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from exaudit.analyse.report.documents import Shelf
+
+__all__ = [
+    "Beside",
+    "Block",
+    "Cell",
+    "Documents",
+    "Page",
+    "Plot",
+    "Section",
+    "Series",
+    "Table",
+    "Text",
+    "Word",
+    "Words",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as it is shown: decided positive, truly positive, or the one that is spoken of."""
+
+    text: str
+    decided: bool = False
+    true: bool = False
+    focus: bool = False
+    hint: str = ""  # shown when the pointer rests on it
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A marked text as a table's cell."""
+
+    words: tuple[Word, ...]
+
+    @classmethod
+    def of(
+        cls,
+        tokens: Sequence[str],
+        decided: Sequence[Any] | None = None,
+        true: Sequence[Any] | None = None,
+        focus: int | None = None,
+    ) -> Words:
+        return cls(
+            tuple(
+                Word(
+                    token,
+                    bool(decided is not None and decided[n]),
+                    bool(true is not None and true[n]),
+                    n == focus,
+                )
+                for n, token in enumerate(tokens)
+            )
+        )
+
+
+Cell = str | int | float | None | Words
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Floats are shown with `digits` decimals, None as a dash."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    digits: int = 2
+    folded: bool = False  # shown on demand
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Tables to be read beside each other, where there is room."""
+
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Lines over x, or bars beside each other at the places x. `description` says in words what is to be seen."""
+
+    title: str
+    description: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    kind: Literal["lines", "bars"] = "lines"
+    marks: tuple[tuple[float, str], ...] = ()  # vertical lines with a name
+    y_range: tuple[float, float] | None = None
+    x_names: tuple[str, ...] = ()  # names of the places 0, 1, ... instead of numbers
+
+    def table(self) -> Table:
+        """The numbers of the plot, for those who cannot or would not see it."""
+        places = sorted({x for series in self.series for x in series.x})
+        lookup = [dict(zip(series.x, series.y, strict=True)) for series in self.series]
+        names = [self.x_names[int(x)] if self.x_names else f"{x:g}" for x in places]
+        rows = tuple(
+            (name, *(values.get(x) for values in lookup)) for name, x in zip(names, places, strict=True)
+        )
+        columns = (self.x_label, *(series.name for series in self.series))
+        return Table(f"Figures of: {self.title}", columns, rows, digits=3, folded=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """All documents, to be filtered and leafed through; Markdown shows the first few."""
+
+    shelf: Shelf
+
+
+Block = Text | Table | Beside | Plot | Documents
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A report. `data` is the same for programs, written as JSON."""
+
+    title: str
+    summary: tuple[str, ...]
+    sections: tuple[Section, ...]
+    data: dict[str, Any] = field(default_factory=dict)

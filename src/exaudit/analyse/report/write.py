@@ -1,0 +1,38 @@
+"""A page as text of one kind or another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from exaudit.analyse.report.blocks import Page
+from exaudit.analyse.report.html import to_html
+from exaudit.analyse.report.markdown import to_markdown
+from exaudit.errors import SettingError
+
+__all__ = ["FORMATS", "find_format", "render"]
+
+FORMATS = ("html", "md", "json")
+ENDINGS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json"}
+
+
+def find_format(path: Path, wanted: str | None = None) -> str:
+    """The format that is asked for, or that the file's ending tells."""
+    found = wanted or ENDINGS.get(path.suffix.lower())
+    if found not in FORMATS:
+        what = (
+            f"there is no report format {wanted!r}"
+            if wanted
+            else f"cannot tell the format from {path.name!r}"
+        )
+        raise SettingError(f"{what}; choose --as {', '.join(FORMATS)}, or end the file's name in one of them")
+    return found
+
+
+def render(page: Page, format: str) -> str:
+    """The page in one of FORMATS."""
+    if format == "html":
+        return to_html(page)
+    if format == "md":
+        return to_markdown(page)
+    return json.dumps(page.data, ensure_ascii=False, indent=1) + "\n"

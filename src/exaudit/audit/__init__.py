@@ -1,0 +1,25 @@
+"""Evidence joined: a model and its support set answer together for every decision."""
+
+from exaudit.audit.audited import RULES, Audited, Rule
+from exaudit.audit.auditor import Auditor, OverlapWarning
+from exaudit.audit.evidence import Evidence, Exemplar
+from exaudit.audit.fitted import FittedAdmission, FittedKNN
+from exaudit.audit.index import ExemplarIndex
+from exaudit.audit.preview import Flip, Preview
+from exaudit.audit.staleness import Staleness
+
+__all__ = [
+    "RULES",
+    "Audited",
+    "Auditor",
+    "Evidence",
+    "Exemplar",
+    "ExemplarIndex",
+    "FittedAdmission",
+    "FittedKNN",
+    "Flip",
+    "OverlapWarning",
+    "Preview",
+    "Rule",
+    "Staleness",
+]

@@ -1,0 +1,146 @@
+"""A warm search over the exemplars of a support set, which follows the edits made to it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from exaudit.decide.neighbours import Neighbours
+from exaudit.errors import SupportError
+from exaudit.support.exemplars import Exemplars
+from exaudit.support.search import ExactSearch
+from exaudit.support.support_set import SupportSet
+
+__all__ = ["ExemplarIndex"]
+
+_BLOCK = 16384  # rows copied at once to the file that is streamed from
+Rows = npt.NDArray[np.int64]
+
+
+class ExemplarIndex:
+    """Finds the nearest exemplars in a support set, as the set stood when it was last followed.
+
+    The vectors are read once; after that an edit costs as much as what it touches, and a change of labels nothing,
+    because labels and scores are looked up beside the vectors. With `stream` the vectors go to a temporary file
+    and are read from there in blocks, for sets that do not fit into memory.
+    """
+
+    def __init__(
+        self, support: SupportSet, *, device: str | torch.device = "cpu", stream: bool = False
+    ) -> None:
+        self._device, self._stream = device, stream
+        self._load(support)
+
+    # Set by _load:
+    exemplars: Exemplars  # columns of the live tokens
+    _number: int  # of the edit that was followed last
+    _row: Rows  # (places,) of each place in the search; ascending
+    _search: ExactSearch
+
+    def __len__(self) -> int:
+        return len(self.exemplars)
+
+    def follow(self, support: SupportSet) -> None:
+        """Catch up with the edits of the set since the last look."""
+        if support.number == self._number:
+            return
+        try:
+            changes = support.changes(self._number)
+        except SupportError:  # compacted by another process: what to forget is no longer known
+            self._load(support)
+            return
+        if self._in_order(changes.added):
+            self._apply(support, changes.added, changes.removed)
+            self.exemplars, self._number = support.exemplars(vectors=False), support.number
+        else:
+            self._load(support)
+
+    @contextmanager
+    def trying(self, trial: SupportSet) -> Iterator[ExemplarIndex]:
+        """An index of a preview of the set, made of this one for as long as the block lasts."""
+        changes = trial.changes(self._number)
+        if not self._in_order(changes.added):
+            yield ExemplarIndex(trial, device=self._device, stream=self._stream)
+            return
+        before, places = self.exemplars, len(self._row)
+        self._apply(trial, changes.added, changes.removed)
+        self.exemplars = trial.exemplars(vectors=False)
+        try:
+            yield self
+        finally:
+            self.exemplars = before
+            self._search.remove(self._places(changes.added))
+            self._search.restore(self._places(changes.removed))
+            # The set may give these row numbers to others: their places here are nobody's from now on.
+            self._row[places:] = self._row[places - 1] if places else -1
+
+    def neighbours(self, vectors: npt.NDArray[Any], k: int, *, offset: float = 0.0) -> Neighbours:
+        """The k nearest exemplars of each vector; their scores are counted from the decision boundary `offset`."""
+        if not len(self):
+            raise SupportError("the support set is empty; build it, or add documents, first")
+        distances, places = self._search.search(vectors, k)  # (N, K) each
+        rows = self._row[places]  # (N, K)
+        at = self.at(rows)  # (N, K)
+        found = self.exemplars
+        return Neighbours(
+            distances=distances,
+            scores=found.scores[at] - np.float32(offset),
+            labels=found.labels[at],
+            token_labels=found.token_labels[at],
+            rows=rows,
+        )
+
+    def at(self, rows: Rows) -> Rows:
+        """Where rows of the set stand in the columns `exemplars`."""
+        return np.searchsorted(self.exemplars.row, rows)
+
+    def _load(self, support: SupportSet) -> None:
+        self.exemplars = support.exemplars(vectors=False)
+        self._number = support.number
+        self._row = self.exemplars.row
+        vectors = self._spilled(support) if self._stream else support.vectors(self._row)
+        self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
+
+    def _spilled(self, support: SupportSet) -> npt.NDArray[Any]:
+        """The vectors in a file, which vanishes with the last map of it."""
+        header, count = support.header, len(self._row)
+        if not count:
+            return np.zeros((0, header.width), header.dtype)
+        with tempfile.TemporaryDirectory(prefix="exaudit-") as folder:
+            path = Path(folder) / "vectors.npy"
+            out = np.lib.format.open_memmap(path, "w+", header.dtype, (count, header.width))
+            for start in range(0, count, _BLOCK):
+                out[start : start + _BLOCK] = support.vectors(self._row[start : start + _BLOCK])
+            out.flush()
+            del out
+            mapped: npt.NDArray[Any] = np.load(path, mmap_mode="r")
+            return mapped
+
+    def _apply(self, support: SupportSet, added: Rows, removed: Rows) -> None:
+        places = self._places(added)
+        new = added[places < 0]
+        vectors = support.vectors(new)  # may fail, so before anything is changed
+        self._search.remove(self._places(removed))
+        self._search.restore(places[places >= 0])
+        if len(new):
+            self._search.add(vectors)
+            self._row = np.concatenate([self._row, new])
+
+    def _places(self, rows: Rows) -> Rows:
+        """Places of rows in the search, -1 for rows that it never had."""
+        if not len(self._row):
+            return np.full(len(rows), -1, np.int64)
+        places = np.searchsorted(self._row, rows).clip(max=len(self._row) - 1)
+        return np.where(self._row[places] == rows, places, -1)
+
+    def _in_order(self, added: Rows) -> bool:
+        """Whether rows come after all that the search has: among equals it prefers the one that came first."""
+        new = added[self._places(added) < 0]
+        return not len(new) or not len(self._row) or int(new.min()) > int(self._row[-1])

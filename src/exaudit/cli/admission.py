@@ -1,0 +1,108 @@
+"""exaudit admission: fit the limits within which an answer is relied on, and look at them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from exaudit.cli.auditing import AsJson, Stream, SupportAt, opened
+from exaudit.cli.options import (
+    Columns,
+    Device,
+    Encoder,
+    Format,
+    IdColumn,
+    LabelColumn,
+    Model,
+    TextColumn,
+    TokenLabels,
+)
+
+if TYPE_CHECKING:
+    from exaudit.audit import Auditor, FittedAdmission
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Limits within which answers are admitted.", no_args_is_help=True)
+
+
+@app.command()
+def fit(
+    model: Model,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The documents that the K-NN was fitted on, with labels.")
+    ],
+    kind: Annotated[
+        str, typer.Option(help="distance, magnitude or both: which limits apply to tokens.")
+    ] = "both",
+    quantile: Annotated[
+        float | None, typer.Option(help="Limits that this share of correct answers keeps, not their means.")
+    ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", help="Also limit the number of admitted tokens of a document.")
+    ] = False,
+    support: SupportAt = None,
+    stream: Stream = False,
+    as_json: AsJson = False,
+    device: Device = "auto",
+    encoder: Encoder = None,
+    format: Format = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    token_labels: TokenLabels = None,
+) -> None:
+    """Fit the limits on the half of FILE that was K-NN dev, and store them."""
+    from typing import cast
+
+    from exaudit.cli.files import read
+    from exaudit.decide.admission import AdmissionKind
+
+    documents = read(
+        file,
+        format=format,
+        text_column=text_column,
+        label_column=label_column,
+        id_column=id_column,
+        columns=columns,
+        token_labels=token_labels,
+    )
+    with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
+        fitted = auditor.fit_admission(
+            documents, kind=cast("AdmissionKind", kind), quantile=quantile, use_count=count
+        )
+        _print(auditor, fitted, as_json)
+
+
+@app.command()
+def show(model: Model, support: SupportAt = None, as_json: AsJson = False) -> None:
+    """The limits, and whether the support set has changed since they were fitted."""
+    from exaudit.errors import SupportError
+
+    with opened(model, support) as auditor:
+        if auditor.admission is None:
+            raise SupportError(
+                f"{model}: no admission limits were fitted yet; fit them first (exaudit admission fit)"
+            )
+        _print(auditor, auditor.admission, as_json)
+
+
+def _print(auditor: Auditor, fitted: FittedAdmission, as_json: bool) -> None:
+    from exaudit.audit.staleness import limits_text
+
+    limits, names = fitted.admission, auditor.names
+    stale = limits.is_stale(auditor.support.version)
+    if as_json:
+        value = {**limits.to_json(), "documents": len(fitted.documents), "stale": stale}
+        typer.echo(json.dumps(value, ensure_ascii=False))
+        return
+    for what, limit in limits_text(limits, (names.negative, names.positive)).items():
+        typer.echo(f"{what:<34} {limit:>14}")
+    told = "stale: the support set has changed since" if stale else "the support set as it is"
+    typer.echo(
+        f"fitted on {len(fitted.documents)} documents and version {limits.support_version[:8]} ({told})"
+    )

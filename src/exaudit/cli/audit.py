@@ -1,0 +1,164 @@
+"""exaudit audit: one document with its decisions, and the examples behind each of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from exaudit.cli.auditing import AsJson, Stream, SupportAt, clean, opened
+from exaudit.cli.options import (
+    Columns,
+    Device,
+    Encoder,
+    Format,
+    IdColumn,
+    LabelColumn,
+    Model,
+    TextColumn,
+    say,
+)
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from exaudit.audit import Audited, Evidence, Exemplar
+    from exaudit.data.document import Document
+    from exaudit.data.labels import LabelNames
+
+__all__ = ["audit"]
+
+_AROUND = 12  # words shown on either side of an exemplar
+
+
+def audit(
+    model: Model,
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT|FILE", help="A text, or a file of documents (see --id).")
+    ],
+    id: Annotated[str | None, typer.Option("--id", help="The document of FILE to audit.")] = None,
+    token: Annotated[
+        list[int] | None, typer.Option("--token", help="Audit this token, counted from 0; may be repeated.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", "--k", min=1, help="Exemplars to show for each token.")
+    ] = None,
+    support: SupportAt = None,
+    stream: Stream = False,
+    as_json: AsJson = False,
+    device: Device = "auto",
+    encoder: Encoder = None,
+    format: Format = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+) -> None:
+    """Show which words the model flags, and for each (or any chosen) word its nearest exemplars in context."""
+    reading = {
+        "format": format,
+        "text_column": text_column,
+        "label_column": label_column,
+        "id_column": id_column,
+        "columns": columns,
+    }
+    document = _document(text, id, reading)
+    with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
+        audited, evidence = auditor.audit(document, token or None, k=k)
+        names = auditor.names
+    if as_json:
+        value = {**audited.to_json(names), "evidence": [each.to_json() for each in evidence]}
+        typer.echo(json.dumps(value, ensure_ascii=False))
+        return
+    _print(audited, evidence, names)
+    if auditor.knn is None:
+        say("no K-NN was fitted, so the exemplars have no weights (exaudit knn fit)")
+
+
+def _document(text: str, id: str | None, reading: dict[str, str | None]) -> Document:
+    from exaudit.cli.files import read
+    from exaudit.data.document import Document
+    from exaudit.errors import DataError, SettingError
+
+    path = Path(text)
+    try:
+        is_file = path.is_file()
+    except OSError:  # too long for a path
+        is_file = False
+    if not is_file:
+        if id is not None:
+            raise SettingError(f"--id goes with a file, and there is no file {text[:80]!r}")
+        return Document.from_text(text, id="text")
+    documents = read(path, **reading)
+    if id is None:
+        if len(documents) == 1:
+            return documents[0]
+        some = ", ".join(document.id for document in documents[:3])
+        raise SettingError(f"{path} has {len(documents)} documents; choose one with --id ({some}, ...)")
+    for document in documents:
+        if document.id == id:
+            return document
+    raise DataError(f"there is no document {id!r}", path)
+
+
+def _print(audited: Audited, evidence: list[Evidence], names: LabelNames) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    sentence = Text()
+    for n, word in enumerate(audited.document.tokens):
+        sentence.append(" " if n else "").append(
+            clean(word), style="bold red" if audited.decisions[n] else ""
+        )
+    console.print(sentence)
+    verdict = Text(f"{clean(names.name(audited.decision))}  score {audited.output:+.3f}", style="bold")
+    if audited.admission is not None:
+        count = int(audited.admission.admitted.sum())
+        verdict.append(f"  {count} of {len(audited.document.tokens)} tokens admitted", style="not bold")
+    if audited.admitted is not None:
+        verdict.append("  admitted" if audited.admitted else f"  refused: {audited.reason}", style="not bold")
+    console.print(verdict)
+    if not evidence:
+        console.print(Text("no word is flagged; choose one with --token", style="dim"))
+    for each in evidence:
+        console.print()
+        console.print(_heading(each, names))
+        for rank, exemplar in enumerate(each.exemplars, 1):
+            console.print(_line(rank, exemplar, names))
+
+
+def _heading(evidence: Evidence, names: LabelNames) -> Text:
+    from rich.text import Text
+
+    flagged = "bold red" if evidence.decision else "bold"
+    line = Text(f"[{evidence.position}] ").append(clean(evidence.token), style=flagged)
+    line.append(f"  {clean(names.name(evidence.decision))}  score {evidence.score:+.3f}")
+    if (sum_ := evidence.explanation) is not None:
+        says = clean(names.name(int(sum_.prediction > 0)))
+        line.append(f"  K-NN {sum_.output:+.3f} (beta {sum_.beta:+.3f}): {says}")
+    if evidence.refusal is not None:
+        line.append(f"  refused: {clean(evidence.refusal)}", style="yellow")
+    return line
+
+
+def _line(rank: int, exemplar: Exemplar, names: LabelNames) -> Text:
+    """Distance, weight, prediction and label of an exemplar, and its words with the token marked."""
+    from rich.text import Text
+
+    weight = "     -" if exemplar.weight is None else f"{exemplar.weight:6.3f}"
+    known = "" if exemplar.token_label is None else f", token {exemplar.token_label}"
+    line = Text(f"{rank:>3}  distance {exemplar.distance:8.3f}  weight {weight}")
+    line.append(f"  predicted {clean(names.name(exemplar.prediction))} {exemplar.score:+.2f}")
+    line.append(f"  labelled {clean(exemplar.label)}{known}  ")
+    line.append(f"{clean(exemplar.id)}:{exemplar.position}  ", style="dim")
+    first, last = max(0, exemplar.position - _AROUND), exemplar.position + _AROUND + 1
+    before, after = exemplar.tokens[first : exemplar.position], exemplar.tokens[exemplar.position + 1 : last]
+    line.append("... " if first else "").append("".join(clean(word) + " " for word in before))
+    line.append(f"»{clean(exemplar.token)}«", style="bold red" if exemplar.prediction else "bold")
+    line.append("".join(" " + clean(word) for word in after)).append(
+        " ..." if last < len(exemplar.tokens) else ""
+    )
+    return line

@@ -1,0 +1,131 @@
+"""exaudit compare: what separates one corpus from another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from exaudit.cli.options import Columns, Device, Format, IdColumn, LabelColumn, TextColumn, say
+from exaudit.cli.reliability import As, Out
+
+if TYPE_CHECKING:
+    from exaudit.data.document import Document
+
+__all__ = ["compare"]
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Documents; or pairs, A first, if B is left out.")],
+    b: Annotated[
+        Path | None, typer.Argument(metavar="[B]", help="Documents to tell from those of A.")
+    ] = None,
+    out: Out = Path("compare.html"),
+    as_: As = None,
+    pair_column: Annotated[
+        str | None,
+        typer.Option(
+            "--pair-column", "--group", help="The column that names the pair; pairs are split together."
+        ),
+    ] = None,
+    test: Annotated[
+        tuple[Path, Path] | None, typer.Option(help="Held-out documents of A and of B, already split.")
+    ] = None,
+    test_pairs: Annotated[Path | None, typer.Option(help="Held-out pairs, where A holds pairs.")] = None,
+    encoder: Annotated[
+        str, typer.Option(help="minilm, a folder, a hub name, or none for word embeddings only.")
+    ] = "minilm",
+    tune_encoder: Annotated[
+        bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer first.")
+    ] = False,
+    epochs: Annotated[int, typer.Option(help="How often the training documents are seen.")] = 20,
+    filters: Annotated[int, typer.Option(help="Filters (M).")] = 1000,
+    max_length: Annotated[int | None, typer.Option(help="Cut documents after so many word pieces.")] = None,
+    ngrams: Annotated[str, typer.Option(help="Sizes of the n-grams, as in 1-5 or 1,3.")] = "1-5",
+    by: Annotated[str, typer.Option(help="Rank n-grams by total or mean score.")] = "total",
+    top: Annotated[int, typer.Option(help="How many n-grams to show from each end.")] = 15,
+    model: Annotated[Path | None, typer.Option(help="Keep the model in this folder.")] = None,
+    seed: Annotated[int, typer.Option(help="One seed for everything random.")] = 0,
+    device: Device = "auto",
+    format: Format = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+) -> None:
+    """Train on A against B, and show on held-out documents whether and by what they can be told apart."""
+    from exaudit.analyse.comparison import compare as train_and_judge
+    from exaudit.analyse.report import compare_page, find_format, render
+    from exaudit.cli.features import ranking_of, sizes_of
+    from exaudit.cli.files import output, read
+    from exaudit.errors import SettingError
+    from exaudit.model.labeler import Labeler
+
+    kind, sizes, ranking = find_format(out, as_), sizes_of(ngrams), ranking_of(by)
+    reading = {
+        "format": format,
+        "text_column": text_column,
+        "label_column": label_column,
+        "id_column": id_column,
+        "columns": columns,
+    }
+    if b is None:
+        documents = read(a, **reading)
+        pair_column = pair_column or _pair_column(documents, a)
+        sides, names = _apart(documents, pair_column), ("the first of each pair", "the second of each pair")
+        held_out = None if test_pairs is None else _apart(read(test_pairs, **reading), pair_column)
+    else:
+        if test_pairs is not None:
+            raise SettingError(
+                "--test-pairs goes with one file of pairs; with A and B give --test A_TEST B_TEST"
+            )
+        sides, names = (read(a, **reading), read(b, **reading)), (a.name, b.name)
+        held_out = None if test is None else (read(test[0], **reading), read(test[1], **reading))
+    labeler = Labeler(
+        encoder=encoder,
+        tune_encoder=tune_encoder,
+        epochs=epochs,
+        filters=filters,
+        max_length=max_length,
+        seed=seed,
+        device=device,
+    )
+    say(f"{len(sides[0]):,} documents of A, {len(sides[1]):,} of B")
+    comparison = train_and_judge(
+        *sides,
+        labeler=labeler,
+        names=names,
+        group=pair_column,
+        test=held_out,
+        report=lambda record: _report(record, epochs),
+    )
+    if model is not None:
+        comparison.labeler.save(model)
+    page = compare_page(comparison, sizes=sizes, by=ranking, top=top)
+    with output(out) as stream:
+        stream.write(render(page, kind))
+    say(page.summary[1] + ("" if str(out) == "-" else f" More in {out}"))
+
+
+def _pair_column(documents: list[Document], path: Path) -> str:
+    from exaudit.cli.diff import find_pair_column
+
+    return find_pair_column(documents, path)
+
+
+def _apart(documents: list[Document], column: str) -> tuple[list[Document], list[Document]]:
+    """The first and the second document of each pair."""
+    from exaudit.data.diff import pair_by_column
+
+    pairs = pair_by_column(documents, column, source="first")
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+
+def _report(record: dict[str, object], epochs: int) -> None:
+    if "tuning_epoch" in record:
+        say(f"tuning epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
+        return
+    document = record["document"]
+    assert isinstance(document, dict)
+    say(f"epoch {record['epoch']:>2}/{epochs}  dev accuracy {100 * document['accuracy']:.1f}")

@@ -1,0 +1,124 @@
+"""exaudit diff: before/after pairs become token labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from exaudit.cli.options import Columns, Format, IdColumn, LabelColumn, TextColumn, say
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from exaudit.data.diff import Diff
+    from exaudit.data.document import Document
+
+__all__ = ["diff"]
+
+
+def diff(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Pairs; or the sources, beside a second file.")
+    ],
+    targets: Annotated[
+        Path | None, typer.Argument(metavar="[TARGETS]", help="The targets, parallel to FILE.")
+    ] = None,
+    source: Annotated[
+        str, typer.Option(help="Which side is the source: a label; or first or second of each pair.")
+    ] = "first",
+    pair_column: Annotated[
+        str | None, typer.Option(help="The column that names the pair; batch_id, pair_id, pair or group.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Where to write the token labels (JSONL); - prints them."),
+    ] = None,
+    show: Annotated[int | None, typer.Option(help="How many inline diffs to print; 3 with --out.")] = None,
+    format: Format = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+) -> None:
+    """Label the words that an edit changed, and print the edits. No model is needed."""
+    from exaudit.cli.files import output, read
+    from exaudit.data.diff import pair_across, pair_by_column
+    from exaudit.errors import SettingError
+
+    reading = {
+        "format": format,
+        "text_column": text_column,
+        "label_column": label_column,
+        "id_column": id_column,
+        "columns": columns,
+    }
+    documents = read(file, **reading)
+    if targets is None:
+        pairs = pair_by_column(documents, pair_column or find_pair_column(documents, file), source=source)
+    else:
+        if source not in ("first", "second"):
+            raise SettingError(f"with two files --source is first or second, not {source!r}")
+        sides = (documents, read(targets, **reading))
+        pairs = pair_across(*(sides if source == "first" else sides[::-1]), pair_column)
+    to_stdout = str(out) == "-"
+    if out is not None:
+        with output(out) as stream:
+            for pair in pairs:
+                for document in pair.labelled():
+                    stream.write(json.dumps(_line(document, pair.id), ensure_ascii=False) + "\n")
+        where = "" if to_stdout else f" in {out}"
+        say(f"{len(pairs):,} pairs; {2 * len(pairs):,} documents with token labels{where}")
+    shown = show if show is not None else 0 if to_stdout else len(pairs) if out is None else 3
+    for pair in pairs[:shown]:
+        _print(pair.id, pair.diff())
+
+
+def find_pair_column(documents: list[Document], path: Path) -> str:
+    """The usual name of a pair's column that is there."""
+    from exaudit.data.columns import listed
+    from exaudit.errors import DataError
+
+    names = list(documents[0].meta)
+    for name in names:
+        if name.casefold() in ("batch_id", "pair_id", "pair", "group", "group_id"):
+            return name
+    raise DataError(
+        f"no column names the pair; columns beside text, label and id: {listed(names) or 'none'}; name one with "
+        "--pair-column, or give two parallel files",
+        path,
+    )
+
+
+def _line(document: Document, pair: str) -> dict[str, Any]:
+    line: dict[str, Any] = {"id": document.id, "text": document.text, "label": document.label}
+    if document.tokens != tuple(document.text.split()):
+        line["tokens"] = list(document.tokens)
+    line["token_labels"] = list(document.token_labels or ())
+    line["pair"] = pair
+    return line | {name: value for name, value in document.meta.items() if name not in line}
+
+
+def _print(name: str, diff: Diff) -> None:
+    """One pair as a line of text; what left is red and struck, what came is green and underlined."""
+    from rich.console import Console
+
+    Console(highlight=False, soft_wrap=True).print(inline(name, diff))
+
+
+def inline(name: str, diff: Diff) -> Text:
+    """The edits in order, with <del> and <ins> around what changed, so that they show without colours as well."""
+    from rich.text import Text
+
+    text = Text(f"[{name}] ", style="dim")
+    for edit in diff.edits:
+        if edit.kind == "equal":
+            text.append(" ".join(edit.source) + " ", style="not dim")
+            continue
+        if edit.source:
+            text.append(f"<del> {' '.join(edit.source)} </del> ", style="not dim red strike")
+        if edit.target:
+            text.append(f"<ins> {' '.join(edit.target)} </ins> ", style="not dim green underline")
+    return text

@@ -1,0 +1,143 @@
+"""exaudit features: the n-grams and documents that speak for each class."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from exaudit.cli.options import (
+    Columns,
+    Device,
+    Encoder,
+    Format,
+    IdColumn,
+    LabelColumn,
+    Model,
+    TextColumn,
+    TokenLabels,
+)
+
+if TYPE_CHECKING:
+    from exaudit.analyse.features import By
+    from exaudit.analyse.report.blocks import Table
+
+__all__ = ["features", "sizes_of"]
+
+FORMATS = ("table", "csv", "json")
+
+
+def features(
+    model: Model,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents, with or without labels.")],
+    ngrams: Annotated[str, typer.Option(help="Sizes of the n-grams, as in 1-5 or 1,3.")] = "1-5",
+    by: Annotated[str, typer.Option(help="Rank n-grams by mean or total score.")] = "mean",
+    top: Annotated[int, typer.Option(help="How many to show from the top and from the bottom.")] = 20,
+    minimum: Annotated[int, typer.Option(help="Leave out n-grams with fewer occurrences.")] = 1,
+    as_: Annotated[str, typer.Option("--as", help="table, csv or json.")] = "table",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where to write; standard output by default.")
+    ] = None,
+    device: Device = "auto",
+    encoder: Encoder = None,
+    format: Format = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    token_labels: TokenLabels = None,
+) -> None:
+    """Score n-grams and documents for each class, from the documents predicted as that class."""
+    from exaudit.analyse.features import Features
+    from exaudit.analyse.report.feature_tables import feature_data, feature_tables
+    from exaudit.cli.files import output, read
+    from exaudit.errors import SettingError
+    from exaudit.model.labeler import Labeler
+
+    sizes, ranking = sizes_of(ngrams), ranking_of(by)
+    if as_ not in FORMATS:
+        raise SettingError(f"--as is {as_!r}; choose one of {', '.join(FORMATS)}")
+    if top < 1:
+        raise SettingError(f"--top is {top}; give 1 or more")
+    reading = {
+        "format": format,
+        "text_column": text_column,
+        "label_column": label_column,
+        "id_column": id_column,
+        "columns": columns,
+    }
+    documents = read(file, token_labels=token_labels, **reading)
+    labeler = Labeler.load(model, device=device, encoder=encoder)
+    found = Features.of(labeler.iter_label(documents, total=len(documents)), labeler)
+    with output(out) as stream:
+        if as_ == "json":
+            data = feature_data(found, sizes=sizes, by=ranking, top=top, minimum=minimum)
+            stream.write(json.dumps(data, ensure_ascii=False) + "\n")
+            return
+        tables = feature_tables(found, sizes=sizes, by=ranking, top=top, minimum=minimum)
+        stream.write(_csv(tables) if as_ == "csv" else "\n".join(map(_plain, tables)))
+
+
+def sizes_of(text: str) -> tuple[int, ...]:
+    """1-5 or 1,3 as numbers from 1 to 10."""
+    from exaudit.errors import SettingError
+
+    sizes: set[int] = set()
+    try:
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            sizes |= set(range(int(first), int(last or first) + 1))
+    except ValueError:
+        sizes = set()
+    if not sizes or min(sizes) < 1 or max(sizes) > 10:
+        raise SettingError(f"--ngrams is {text!r}; give sizes from 1 to 10, as in 1-5 or 1,3")
+    return tuple(sorted(sizes))
+
+
+def ranking_of(by: str) -> By:
+    from exaudit.errors import SettingError
+
+    if by == "total":
+        return "total"
+    if by == "mean":
+        return "mean"
+    raise SettingError(f"--by is {by!r}; choose mean or total")
+
+
+def _plain(table: Table) -> str:
+    """A table for a terminal, in columns; texts come last, so that they may be long."""
+    cells = [table.columns, *([_cell(cell, table.digits) for cell in row] for row in table.rows)]
+    last = len(table.columns) - 1
+    widths = [max(len(row[n]) for row in cells) for n in range(last + 1)]
+    lines = [table.caption]
+    for row in cells:
+        line = "  ".join(
+            (cell if n == last else cell.ljust(widths[n]) if n == 0 else cell.rjust(widths[n]))
+            for n, cell in enumerate(row)
+        )
+        lines.append("  " + line.rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _csv(tables: list[Table]) -> str:
+    """All tables in one, with their captions as a column."""
+    import csv
+    import io
+
+    stream = io.StringIO()
+    rows = csv.writer(stream, lineterminator="\n")
+    header: tuple[str, ...] = ()
+    for table in tables:
+        if table.columns != header:
+            header = table.columns
+            rows.writerow(("table", *header))
+        rows.writerows((table.caption, *row) for row in table.rows if row[1] is not None)
+    return stream.getvalue()
+
+
+def _cell(cell: object, digits: int) -> str:
+    if cell is None:
+        return ""
+    return f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,117 @@
+"""exaudit knn: fit the K-NN that stands in for the model, and look at it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from exaudit.cli.auditing import AsJson, Stream, SupportAt, opened
+from exaudit.cli.options import (
+    Columns,
+    Device,
+    Encoder,
+    Format,
+    IdColumn,
+    LabelColumn,
+    Model,
+    TextColumn,
+    TokenLabels,
+)
+
+if TYPE_CHECKING:
+    from exaudit.audit import FittedKNN
+
+__all__ = ["app"]
+
+app = typer.Typer(help="The K-NN over exemplars.", no_args_is_help=True)
+
+
+@app.command()
+def fit(
+    model: Model,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Held-out documents; labels are not needed.")],
+    kind: Annotated[str, typer.Option(help="dist, const or equal: how exemplars are weighted.")] = "dist",
+    k: Annotated[int, typer.Option("-k", "--k", help="Exemplars for each token.")] = 8,
+    exemplar_labels: Annotated[
+        str, typer.Option(help="Labels in the label term: document, token, or auto.")
+    ] = "auto",
+    epochs: Annotated[int, typer.Option(help="How often the learning half is seen.")] = 40,
+    seed: Annotated[int, typer.Option(help="Of the halves and of the order.")] = 0,
+    support: SupportAt = None,
+    stream: Stream = False,
+    as_json: AsJson = False,
+    device: Device = "auto",
+    encoder: Encoder = None,
+    format: Format = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    token_labels: TokenLabels = None,
+) -> None:
+    """Learn the K-NN's parameters on one half of FILE, choose the epoch on the other, and store them."""
+    from typing import cast
+
+    from exaudit.cli.files import read
+    from exaudit.decide.knn import Kind
+    from exaudit.errors import SettingError
+
+    choices = {"auto": None, "document": False, "token": True}
+    if exemplar_labels not in choices:
+        raise SettingError(f"--exemplar-labels is document, token or auto, not {exemplar_labels!r}")
+    documents = read(
+        file,
+        format=format,
+        text_column=text_column,
+        label_column=label_column,
+        id_column=id_column,
+        columns=columns,
+        token_labels=token_labels,
+    )
+    with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
+        fitted = auditor.fit_knn(
+            documents,
+            kind=cast("Kind", kind),
+            k=k,
+            use_token_labels=choices[exemplar_labels],
+            epochs=epochs,
+            seed=seed,
+        )
+    _print(fitted, as_json)
+
+
+@app.command()
+def show(model: Model, as_json: AsJson = False) -> None:
+    """The parameters of the K-NN, and how well it stands in for the model."""
+    from exaudit.errors import SupportError
+
+    with opened(model) as auditor:
+        fitted = auditor.knn
+    if fitted is None:
+        raise SupportError(f"{model}: no K-NN was fitted yet; fit one first (exaudit knn fit)")
+    _print(fitted, as_json)
+
+
+def _print(fitted: FittedKNN, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(fitted.to_json(), ensure_ascii=False))
+        return
+    knn = fitted.knn
+    labels = "token labels" if knn.use_token_labels else "document labels"
+    typer.echo(f"K-NN {knn.kind}, K = {knn.k}, {labels} of the exemplars")
+    typer.echo(f"  tau {knn.tau:.4f}  gamma {knn.gamma:.4f}  beta {knn.beta:.4f}  boundary {knn.offset:g}")
+    if knn.raw_weights:
+        typer.echo("  weights " + " ".join(f"{weight:.4f}" for weight in knn.raw_weights))
+    typer.echo(
+        f"  delta {fitted.delta} of {fitted.tokens} tokens: agrees with the model on {100 * fitted.agreement:.2f}% "
+        f"of K-NN dev ({len(fitted.dev_documents)} documents); epoch {fitted.epoch}"
+    )
+    if fitted.metrics is None:
+        typer.echo("  no token labels in the file: F-scores are not known")
+        return
+    typer.echo(f"  {'tokens':<8}" + "".join(f"{name:>11}" for name in fitted.metrics["model"]))
+    for who, values in fitted.metrics.items():
+        typer.echo(f"  {who:<8}" + "".join(f"{100 * value:>11.2f}" for value in values.values()))

@@ -1,0 +1,324 @@
+"""exaudit support: build, edit and look at the support set of a model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exaudit.cli.auditing import (
+    AsJson,
+    Author,
+    PreviewFile,
+    PreviewRule,
+    Reason,
+    SupportAt,
+    clean,
+    edit_or_preview,
+    opened,
+    prefixed,
+    report_edit,
+)
+from exaudit.cli.options import (
+    Columns,
+    Device,
+    Encoder,
+    Format,
+    IdColumn,
+    LabelColumn,
+    Model,
+    TextColumn,
+    TokenLabels,
+)
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="The support set: labelled examples that decisions are checked against.", no_args_is_help=True
+)
+
+Labelled = Annotated[Path, typer.Argument(metavar="FILE", help="Documents with labels.")]
+IdPrefix = Annotated[str, typer.Option(help="Put this before every id, as in news-.")]
+DocumentId = Annotated[str, typer.Argument(metavar="DOC_ID", help="The id of a document of the support set.")]
+Version = Annotated[
+    str, typer.Argument(help="A version: its number, its name, or the start of its fingerprint.")
+]
+
+
+@app.command()
+def build(
+    model: Model,
+    file: Labelled,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put these documents in the place of all that are there.")
+    ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Do not go on with a build that was stopped; start again.")
+    ] = False,
+    dtype: Annotated[str, typer.Option(help="float32, or float16 for half the space.")] = "float32",
+    id_prefix: IdPrefix = "",
+    support: SupportAt = None,
+    author: Author = None,
+    reason: Reason = "",
+    as_json: AsJson = False,
+    device: Device = "auto",
+    encoder: Encoder = None,
+    format: Format = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    token_labels: TokenLabels = None,
+) -> None:
+    """Make the support set: an exemplar for every token of FILE. A stopped build goes on when run again."""
+    from exaudit.cli.files import read
+
+    documents = read(
+        file,
+        format=format,
+        text_column=text_column,
+        label_column=label_column,
+        id_column=id_column,
+        columns=columns,
+        token_labels=token_labels,
+    )
+    with opened(model, support, device=device, encoder=encoder) as auditor:
+        edit = auditor.build(
+            prefixed(documents, id_prefix),
+            everything=replace,
+            resume=not restart,
+            dtype=dtype,
+            author=author,
+            reason=reason,
+        )
+    report_edit(edit, as_json)
+
+
+@app.command()
+def add(
+    model: Model,
+    file: Labelled,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Documents with an id that is there take its place.")
+    ] = False,
+    id_prefix: IdPrefix = "",
+    preview: PreviewFile = None,
+    rule: PreviewRule = None,
+    support: SupportAt = None,
+    author: Author = None,
+    reason: Reason = "",
+    as_json: AsJson = False,
+    device: Device = "auto",
+    encoder: Encoder = None,
+    format: Format = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    token_labels: TokenLabels = None,
+) -> None:
+    """Add the documents of FILE, without training anything."""
+    from exaudit.cli.files import read
+
+    documents = read(
+        file,
+        format=format,
+        text_column=text_column,
+        label_column=label_column,
+        id_column=id_column,
+        columns=columns,
+        token_labels=token_labels,
+    )
+    documents = prefixed(documents, id_prefix)
+    with opened(model, support, device=device, encoder=encoder) as auditor:
+        edit_or_preview(
+            auditor,
+            lambda a: a.add(documents, replace=replace, author=author, reason=reason),
+            preview,
+            rule,
+            as_json,
+        )
+
+
+@app.command()
+def relabel(
+    model: Model,
+    id: DocumentId,
+    label: Annotated[str, typer.Option(help="The new label; of a token 0, 1 or unknown.")],
+    token: Annotated[int | None, typer.Option(help="Relabel this token, counted from 0, alone.")] = None,
+    preview: PreviewFile = None,
+    rule: PreviewRule = None,
+    support: SupportAt = None,
+    author: Author = None,
+    reason: Reason = "",
+    as_json: AsJson = False,
+    device: Device = "auto",
+    encoder: Encoder = None,
+) -> None:
+    """Change the label of a document, or of one of its tokens."""
+    with opened(model, support, device=device, encoder=encoder) as auditor:
+        if token is None:
+            edit_or_preview(
+                auditor, lambda a: a.relabel(id, label, author=author, reason=reason), preview, rule, as_json
+            )
+        else:
+            place, value = token, _token_label(label)
+            edit_or_preview(
+                auditor,
+                lambda a: a.relabel_token(id, place, value, author=author, reason=reason),
+                preview,
+                rule,
+                as_json,
+            )
+
+
+@app.command()
+def remove(
+    model: Model,
+    ids: Annotated[list[str], typer.Argument(metavar="DOC_ID...", help="Ids of documents.")],
+    preview: PreviewFile = None,
+    rule: PreviewRule = None,
+    support: SupportAt = None,
+    author: Author = None,
+    reason: Reason = "",
+    as_json: AsJson = False,
+    device: Device = "auto",
+    encoder: Encoder = None,
+) -> None:
+    """Remove documents, all or none of them."""
+    with opened(model, support, device=device, encoder=encoder) as auditor:
+        edit_or_preview(
+            auditor, lambda a: a.remove(ids, author=author, reason=reason), preview, rule, as_json
+        )
+
+
+@app.command()
+def undo(
+    model: Model,
+    support: SupportAt = None,
+    author: Author = None,
+    reason: Reason = "",
+    as_json: AsJson = False,
+) -> None:
+    """Take back the last edit that stands; again for the one before."""
+    with opened(model, support) as auditor:
+        report_edit(auditor.undo(author=author, reason=reason), as_json)
+
+
+@app.command()
+def redo(
+    model: Model,
+    support: SupportAt = None,
+    author: Author = None,
+    reason: Reason = "",
+    as_json: AsJson = False,
+) -> None:
+    """Do again what was undone last."""
+    with opened(model, support) as auditor:
+        report_edit(auditor.redo(author=author, reason=reason), as_json)
+
+
+@app.command()
+def log(model: Model, support: SupportAt = None, as_json: AsJson = False) -> None:
+    """Every edit: number, when, who, what and why."""
+    with opened(model, support) as auditor:
+        edits, names = auditor.log(), auditor.support.tags()
+    if as_json:
+        typer.echo(json.dumps([asdict(edit) for edit in edits], ensure_ascii=False))
+        return
+    for edit in edits:
+        tags = "".join(f" [{name}]" for name, number in names.items() if number == edit.number)
+        why = f" ({edit.why})" if edit.why else ""
+        line = f"{edit.number:>4}  {edit.version[:8]}  {edit.when}  {edit.who:<12}  {edit.what}{why}{tags}"
+        typer.echo(clean(line))
+
+
+@app.command()
+def diff(
+    model: Model,
+    before: Version,
+    after: Annotated[
+        str | None, typer.Argument(help="The other version; the present one by default.")
+    ] = None,
+    support: SupportAt = None,
+    as_json: AsJson = False,
+) -> None:
+    """What differs between two versions."""
+    with opened(model, support) as auditor:
+        difference = auditor.diff(before, after)
+    if as_json:
+        typer.echo(json.dumps(asdict(difference), ensure_ascii=False))
+        return
+    known = {-1: "0", 0: "unknown", 1: "1"}
+    lines = [f"+ {id}" for id in difference.added] + [f"- {id}" for id in difference.removed]
+    lines += [f"~ {id}: {old} -> {new}" for id, old, new in difference.relabelled]
+    lines += [
+        f"~ {id}, token {place}: {known[old]} -> {known[new]}" for id, place, old, new in difference.tokens
+    ]
+    for line in lines:
+        typer.echo(clean(line))
+
+
+@app.command()
+def tag(
+    model: Model,
+    name: Annotated[str, typer.Argument(help="A name for the version.")],
+    version: Annotated[
+        str | None, typer.Option(help="The version to name; the present one by default.")
+    ] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Forget the name.")] = False,
+    support: SupportAt = None,
+    author: Author = None,
+    as_json: AsJson = False,
+) -> None:
+    """Name a version; a named version survives `compact`."""
+    with opened(model, support) as auditor:
+        if delete:
+            report_edit(auditor.support.untag(name, author=author), as_json)
+        else:
+            report_edit(auditor.tag(name, version, author=author), as_json)
+
+
+@app.command()
+def show(
+    model: Model,
+    id: Annotated[str | None, typer.Argument(metavar="[DOC_ID]", help="Show this document.")] = None,
+    support: SupportAt = None,
+    as_json: AsJson = False,
+) -> None:
+    """What is in the support set; or one of its documents, with its labels."""
+    with opened(model, support) as auditor:
+        found = auditor.summary() if id is None else asdict(auditor.support.document(id))
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False))
+        return
+    for key, value in found.items():
+        if isinstance(value, dict):
+            value = [f"{name}: {count}" for name, count in value.items()]
+        told = "  ".join(map(str, value)) if isinstance(value, list | tuple) else value
+        typer.echo(clean(f"{key.replace('_', ' '):<16} {told}"))
+
+
+@app.command()
+def compact(
+    model: Model,
+    support: SupportAt = None,
+    author: Author = None,
+    reason: Reason = "",
+    as_json: AsJson = False,
+) -> None:
+    """Reclaim the space of versions without a name: they can no longer be restored, the log stays."""
+    with opened(model, support) as auditor:
+        report_edit(auditor.compact(author=author, reason=reason), as_json)
+
+
+def _token_label(label: str) -> int | None:
+    from exaudit.errors import SettingError
+
+    values = {"0": 0, "1": 1, "unknown": None}
+    if label not in values:
+        raise SettingError(f"the label of a token is 0, 1 or unknown, not {label!r}")
+    return values[label]

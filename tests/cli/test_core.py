@@ -1,0 +1,232 @@
+"""The verbs of the core, as a user types them: files in, files out, one clear line for every mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tiny import tiny_bert
+
+from exaudit.cli import run
+from exaudit.data.sample import write_sample
+from exaudit.model.labeler import Labeler
+
+SMALL = ["--encoder", "none", "--filters", "20", "--vocabulary", "300", "--word-dimension", "16", "--epochs", "3"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    write_sample(folder, seed=1, sizes={"train": 120, "dev": 40, "test": 40})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(data: Path) -> Path:
+    out = data / "model"
+    train = [str(data / "learner.train.tsv"), "--dev", str(data / "learner.dev.tsv"), "--out", str(out)]
+    assert run(["train", *train, *SMALL]) == 0
+    return out
+
+
+def fails(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Run a command that must fail: one line on standard error, nothing on standard output, no traceback."""
+    capsys.readouterr()
+    status = run([str(a) for a in arguments])
+    out, err = capsys.readouterr()
+    lines = err.strip().splitlines()
+    assert status != 0
+    assert out == ""
+    assert "Traceback" not in err
+    assert lines[-1].startswith("exaudit: ")
+    return lines[-1]
+
+
+def test_train_label_evaluate(data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "labelled.jsonl"
+    assert run(["label", str(model), str(data / "learner.test.tsv"), "--out", str(out)]) == 0
+    lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == 40
+    assert set(lines[0]) == {"id", "label", "score", "tokens"}
+    assert set(lines[0]["tokens"][0]) == {"text", "start", "end", "score", "label"}
+    capsys.readouterr()
+    assert run(["evaluate", str(model), str(data / "learner.test.tsv"), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert set(result) == {"document", "token"}
+    assert set(result["document"]) == {"accuracy", "precision", "recall", "f1", "mcc"}
+    assert set(result["token"]) == {"precision", "recall", "f1", "f0.5", "mcc"}
+    truth = Labeler.load(model, device="cpu")
+    assert result["document"]["accuracy"] == pytest.approx(
+        sum(line["label"] == t for line, t in zip(lines, _labels(data / "learner.test.tsv"), strict=True)) / 40
+    )
+    assert truth.names_.positive == "i"
+
+
+def _labels(path: Path) -> list[str]:
+    blocks = path.read_text(encoding="utf-8").strip().split("\n\n")
+    return ["i" if any(line.endswith("\ti") for line in block.splitlines()) else "c" for block in blocks]
+
+
+def test_evaluate_prints_baselines_and_intervals(data: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["evaluate", str(model), str(data / "learner.test.tsv"), "--ci"]) == 0
+    text = capsys.readouterr().out
+    assert all(word in text for word in ("random", "majority", "95% ci", "f0.5"))
+
+
+@pytest.mark.parametrize("loss", ["min-max", "token"])
+def test_fine_tuning_from_a_folder(data: Path, model: Path, tmp_path: Path, loss: str) -> None:
+    out = tmp_path / "tuned"
+    files = [str(data / "learner.train.tsv"), "--dev", str(data / "learner.dev.tsv")]
+    assert run(["train", *files, "--init", str(model), "--loss", loss, "--epochs", "2", "--out", str(out)]) == 0
+    assert Labeler.load(out, device="cpu").by_tokens_
+    assert not (tmp_path / "tuned.partial").exists()
+
+
+def test_tables_columns_and_positive(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "mail.csv"
+    table.write_text("body,kind\n" + "".join(f"word{i} pay now {i},spam\nhello friend {i},ham\n" for i in range(20)))
+    message = fails(capsys, "train", table, "--out", tmp_path / "m", *SMALL, "--label-column", "kind")
+    assert "--positive" in message
+    assert "ham" in message
+    arguments = ["train", str(table), "--out", str(tmp_path / "m"), "--positive", "spam", "--label-column", "kind"]
+    assert run([*arguments, *SMALL]) == 0
+    assert Labeler.load(tmp_path / "m", device="cpu").names_.negative == "ham"
+
+
+def test_boundary_is_stored_and_reset(data: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["boundary", str(model), str(data / "learner.dev.tsv"), "--documents", "30"]) == 0
+    stored = Labeler.load(model, device="cpu").offset_
+    assert f"{stored:.4f}" in capsys.readouterr().out
+    assert run(["boundary", str(model), str(data / "learner.dev.tsv"), "--reset"]) == 0
+    assert Labeler.load(model, device="cpu").offset_ == 0.0
+
+
+def test_data_check_and_sample(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "check", str(data / "reviews.train.csv")]) == 0
+    assert "120" in capsys.readouterr().out
+    bad = tmp_path / "bad.csv"
+    bad.write_text("text,label\nfine,positive\n,negative\nfine,positive\n")
+    run(["data", "check", str(bad), "--json"])
+    json.loads(capsys.readouterr().out)
+    assert run(["data", "sample", str(tmp_path / "sample")]) == 0
+    assert (tmp_path / "sample" / "learner.test.tsv").exists()
+
+
+def test_cache_is_used_shown_and_cleared(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    encoder = tiny_bert(tmp_path / "bert")
+    cache = tmp_path / "cache"
+    arguments = ["train", str(data / "reviews.train.csv"), "--encoder", str(encoder), "--cache", str(cache)]
+    small = ["--filters", "8", "--vocabulary", "0", "--epochs", "1"]
+    assert run([*arguments, *small, "--out", str(tmp_path / "a")]) == 0
+    shards = {p: p.stat().st_ino for p in cache.rglob("*.safetensors")}
+    assert shards
+    assert run([*arguments, *small, "--seed", "1", "--out", str(tmp_path / "b")]) == 0
+    assert {p: p.stat().st_ino for p in cache.rglob("*.safetensors")} == shards
+    capsys.readouterr()
+    assert run(["cache", "show", "--folder", str(cache)]) == 0
+    assert "shards" in capsys.readouterr().out
+    assert run(["cache", "clear", "--folder", str(cache)]) == 0
+    assert not list(cache.rglob("*.safetensors"))
+
+
+def test_wrong_files_and_options_get_one_line(
+    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty, binary = tmp_path / "empty.csv", tmp_path / "binary.csv"
+    empty.write_text("")
+    binary.write_bytes(bytes(range(256)) * 20)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "model.json").write_text((model / "model.json").read_text())
+    (broken / "head.safetensors").write_bytes((model / "head.safetensors").read_bytes()[:100])
+    test = data / "learner.test.tsv"
+    out = tmp_path / "out"
+    cases: list[tuple[list[object], str]] = [
+        (["train", tmp_path / "none.csv", "--out", out], "none.csv"),
+        (["train", empty, "--out", out, *SMALL], "empty"),
+        (["train", binary, "--out", out, *SMALL], "binary.csv"),
+        (["train", tmp_path, "--out", out, *SMALL], str(tmp_path)),
+        (["train", test, "--out", model, *SMALL], "exists already"),
+        (["train", test, "--out", out, *SMALL, "--resume"], "nothing to resume"),
+        (["train", test, "--out", out, *SMALL, "--loss", "huge"], "huge"),
+        (["train", test, "--out", out, *SMALL, "--widths", "a"], "--widths"),
+        (["train", test, "--out", out, "--encoder", tmp_path / "no-encoder"], "no-encoder"),
+        (["train", test, "--out", out, *SMALL, "--device", "quantum"], "quantum"),
+        (["label", tmp_path / "nothing", test], "nothing"),
+        (["label", broken, test], "head.safetensors"),
+        (["label", model, tmp_path / "none.jsonl"], "none.jsonl"),
+        (["label", model, test, "--out", tmp_path / "no" / "folder.jsonl"], "folder"),
+        (["evaluate", model, empty], "empty"),
+        (["data", "check", tmp_path / "none.csv"], "none.csv"),
+        (["frobnicate"], "frobnicate"),
+        (["train", test], "--out"),
+    ]
+    for arguments, expected in cases:
+        assert expected in fails(capsys, *arguments), arguments
+        assert not out.exists(), arguments
+        assert not (tmp_path / "out.partial").exists(), arguments
+
+
+def test_a_full_disk_leaves_nothing_half_written(
+    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    out = tmp_path / "labelled.jsonl"
+    assert "disk is full" in fails(capsys, "label", model, data / "learner.test.tsv", "--out", out)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_killed_run_resumes_to_the_same_weights(data: Path, tmp_path: Path) -> None:
+    files = [str(data / "learner.train.tsv"), "--dev", str(data / "learner.dev.tsv")]
+    settings = [*SMALL[:-2], "--epochs", "40"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert run(["train", *files, *settings, "--out", str(whole)]) == 0
+    command = [sys.executable, "-m", "exaudit", "train", *files, *settings, "--out", str(killed)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    checkpoint = tmp_path / "killed.partial" / "checkpoint.safetensors"
+    deadline = time.monotonic() + 60
+    while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not killed.exists()
+    assert checkpoint.exists()
+    assert run(["train", *files, *settings, "--out", str(killed), "--resume"]) == 0
+    assert (whole / "head.safetensors").read_bytes() == (killed / "head.safetensors").read_bytes()
+
+
+@pytest.mark.slow
+def test_interrupt_is_one_line_and_keeps_the_checkpoint(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    settings = [*SMALL[:-2], "--epochs", "5000"]
+    command = [sys.executable, "-m", "exaudit", "train", str(data / "learner.train.tsv"), *settings, "--out", str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    checkpoint = tmp_path / "model.partial" / "checkpoint.safetensors"
+    deadline = time.monotonic() + 60
+    while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert err.strip().splitlines()[-1] == "exaudit: interrupted"
+    assert "--resume" in err
+    assert not out.exists()
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert "exaudit 0." in capsys.readouterr().out
+    assert run(["--help"]) == 0
+    assert "train" in capsys.readouterr().out

@@ -1,0 +1,168 @@
+"""Losses against their formulas, and training runs that repeat, resume and choose as they should."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from literal import make_batch
+
+from exaudit.encode.packed import Packed
+from exaudit.errors import ModelError, SettingError
+from exaudit.head.losses import document_max, document_min, min_max_loss, token_loss
+from exaudit.head.network import Head, HeadConfig
+from exaudit.head.training import LabelledFeatures, TrainingConfig, evaluate, train
+
+
+class Planted:
+    """Documents of random pieces; positive ones hold a piece that points along the first axis."""
+
+    def __init__(self, documents: int, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.parts, self.truth = [], []
+        for d in range(documents):
+            n = int(rng.integers(2, 9))
+            vectors, truth = rng.standard_normal((n, 6)), np.zeros(n, dtype=np.int8)
+            vectors[:, 0] = -1
+            if d % 2:
+                at = int(rng.integers(n))
+                vectors[at, 0], truth[at] = 3, 1
+            self.parts.append(vectors.astype(np.float32))
+            self.truth.append(truth)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def packed(self, indices) -> Packed:
+        chosen = [self.parts[i] for i in indices]
+        lengths = [len(c) for c in chosen]
+        words = torch.cat([torch.arange(n) for n in lengths])
+        bounds = torch.tensor([0, *np.cumsum(lengths).tolist()])
+        return Packed(torch.from_numpy(np.concatenate(chosen)), bounds, words)
+
+
+def planted(documents: int = 80, seed: int = 0, *, tokens: bool = True) -> LabelledFeatures:
+    features = Planted(documents, seed)
+    targets = np.array([int(t.any()) for t in features.truth], dtype=np.int64)
+    counts = np.array([len(p) for p in features.parts])
+    return LabelledFeatures(features, counts, targets, features.truth if tokens else None)
+
+
+def new_head(seed: int = 0, **options) -> Head:
+    config = HeadConfig(features=6, filters=16, **options)
+    return Head(config, generator=torch.Generator().manual_seed(seed))
+
+
+@given(
+    scores=st.lists(st.lists(st.floats(-8, 8), min_size=1, max_size=6), min_size=1, max_size=4),
+    labels=st.lists(st.booleans(), min_size=4, max_size=4),
+)
+@settings(max_examples=60, deadline=None)
+def test_min_max_loss_equals_the_formula(scores: list[list[float]], labels: list[bool]) -> None:
+    batch = make_batch([len(s) for s in scores], 1)
+    flat = torch.tensor([x for s in scores for x in s], dtype=torch.double)
+    targets = torch.tensor(labels[: len(scores)]).long()
+
+    def sigma(x: float) -> float:
+        return 1 / (1 + math.exp(-x))
+
+    expected = 0.0
+    for s, label in zip(scores, labels, strict=False):
+        y = int(label)
+        l_min = -math.log(1 - sigma(min(s)))
+        l_max = -y * math.log(sigma(max(s))) - (1 - y) * math.log(1 - sigma(max(s)))
+        expected += (l_min + l_max) / 2 / len(scores)
+    assert float(min_max_loss(batch, flat, targets)) == pytest.approx(expected, abs=1e-8)
+    assert document_max(batch, flat).tolist() == [max(s) for s in scores]
+    assert document_min(batch, flat).tolist() == [min(s) for s in scores]
+
+
+def test_token_loss_equals_the_formula() -> None:
+    s, y = [1.5, -0.3, 0.0], [1, 0, 1]
+    sigma = [1 / (1 + math.exp(-x)) for x in s]
+    expected = -sum(b * math.log(p) + (1 - b) * math.log(1 - p) for p, b in zip(sigma, y, strict=True)) / 3
+    assert float(token_loss(torch.tensor(s), torch.tensor(y).float())) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["document", "min-max", "token"])
+def test_each_loss_learns_the_planted_piece(loss: str) -> None:
+    head = new_head()
+    history = train(head, planted(), planted(40, seed=1), TrainingConfig(loss=loss, epochs=30, batch_size=10))
+    result = evaluate(head, planted(60, seed=2), by_tokens=loss != "document")
+    assert result["document"]["accuracy"] > 0.9
+    if loss != "document":
+        assert result["token"]["f1"] > 0.8
+    assert len(history.epochs) == 30
+
+
+@pytest.mark.parametrize("recipe", ["stable", "paper"])
+def test_a_stopped_run_resumes_to_the_same_weights(tmp_path: Path, recipe: str) -> None:
+    config = TrainingConfig(epochs=6, batch_size=7, recipe=recipe)
+    whole, stopped, resumed = new_head(), new_head(), new_head(seed=5)
+    train(whole, planted(), planted(20, seed=1), config)
+
+    class Stop(Exception):
+        pass
+
+    def stop(record) -> None:
+        if record["epoch"] == 3:
+            raise Stop
+
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    with pytest.raises(Stop):
+        train(stopped, planted(), planted(20, seed=1), config, checkpoint=checkpoint, report=stop)
+    history = train(resumed, planted(), planted(20, seed=1), config, checkpoint=checkpoint, resume=True)
+    assert len(history.epochs) == 6
+    for a, b in zip(whole.parameters(), resumed.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_runs_repeat_with_their_seed_and_differ_with_another() -> None:
+    heads = []
+    for seed in (3, 3, 4):
+        head = new_head()
+        train(head, planted(), planted(20, seed=1), TrainingConfig(epochs=2, seed=seed))
+        heads.append(head.weight.detach().clone())
+    assert torch.equal(heads[0], heads[1])
+    assert not torch.equal(heads[0], heads[2])
+
+
+def test_the_paper_recipe_keeps_the_first_epoch_with_the_best_dev_score() -> None:
+    head = new_head()
+    history = train(head, planted(), planted(20, seed=1), TrainingConfig(epochs=8, recipe="paper", select="accuracy"))
+    scores = [record["document"]["accuracy"] for record in history.epochs]
+    assert history.best == scores.index(max(scores)) + 1
+    assert evaluate(head, planted(20, seed=1), by_tokens=False)["document"]["accuracy"] == max(scores)
+
+
+def test_the_stable_recipe_chooses_among_the_later_half() -> None:
+    head = new_head()
+    history = train(head, planted(), planted(20, seed=1), TrainingConfig(epochs=8, select="loss"))
+    later = {record["epoch"]: record["dev_loss"] for record in history.epochs if record["epoch"] >= 4}
+    assert history.best == min(later, key=later.get)
+
+
+def test_a_checkpoint_of_another_run_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.safetensors"
+    train(new_head(), planted(), planted(20, seed=1), TrainingConfig(epochs=1), checkpoint=path)
+    with pytest.raises(ModelError, match="other settings"):
+        train(new_head(), planted(), planted(20), TrainingConfig(epochs=2), checkpoint=path, resume=True)
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(ModelError, match="damaged"):
+        train(new_head(), planted(), planted(20), TrainingConfig(epochs=1), checkpoint=path, resume=True)
+
+
+def test_token_training_without_token_labels_is_refused() -> None:
+    with pytest.raises(SettingError, match="token labels"):
+        train(new_head(), planted(tokens=False), planted(20), TrainingConfig(loss="token"))
+
+
+@pytest.mark.parametrize("bad", [{"loss": "x"}, {"select": "x"}, {"recipe": "x"}, {"epochs": 0}, {"batch_size": 0}])
+def test_bad_settings_are_refused(bad: dict) -> None:
+    with pytest.raises(SettingError):
+        TrainingConfig(**bad)

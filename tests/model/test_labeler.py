@@ -1,0 +1,254 @@
+"""The estimator as a user meets it: scikit-learn manners, save and load, batches that do not matter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from tiny import reviews, tiny_bert, tiny_labeler
+
+from exaudit.errors import DataError, ExauditError, ModelError, SettingError
+from exaudit.model import folder, labeler as module
+from exaudit.model.labeler import Labeler, as_documents
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bert(tmp_path_factory.mktemp("encoder") / "bert")
+
+
+@pytest.fixture(scope="module")
+def trained(bert: Path) -> Labeler:
+    documents = reviews(80)
+    return tiny_labeler(encoder=str(bert)).fit(documents[:60], dev=documents[60:])
+
+
+def test_texts_and_labels_as_in_scikit_learn() -> None:
+    documents = reviews(60)
+    texts, labels = [d.text for d in documents], [d.label for d in documents]
+    model = tiny_labeler().fit(texts, labels)
+    assert set(model.predict(texts)) <= {"negative", "positive"}
+    probabilities = model.predict_proba(texts)
+    np.testing.assert_allclose(probabilities.sum(1), 1)
+    assert (model.classes_[probabilities.argmax(1)] == model.predict(texts)).all()
+    assert 0 <= model.score(texts, labels) <= 1
+    assert ((model.decision_function(texts) > 0) == (model.predict(texts) == "positive")).all()
+
+
+def test_numeric_labels_stay_numbers() -> None:
+    documents = reviews(40)
+    y = [int(d.label == "positive") for d in documents]
+    predicted = tiny_labeler(epochs=1).fit([d.text for d in documents], y).predict([d.text for d in documents])
+    assert predicted.dtype.kind == "i"
+
+
+def test_works_in_a_pipeline_and_clones() -> None:
+    documents = reviews(40)
+    texts, labels = [d.text for d in documents], [d.label for d in documents]
+    lower = FunctionTransformer(lambda X: [t.lower() for t in X])
+    pipeline = Pipeline([("lower", lower), ("label", tiny_labeler(epochs=1))]).fit(texts, labels)
+    assert len(pipeline.predict(texts)) == 40
+    copy = clone(pipeline.named_steps["label"])
+    assert copy.get_params() == tiny_labeler(epochs=1).get_params()
+    with pytest.raises(NotFittedError):
+        copy.predict(texts)
+
+
+def test_batch_size_and_order_change_nothing(trained: Labeler, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = reviews(30, seed=3)
+    whole = trained.label(documents, exemplars=True)
+    backwards = trained.label(documents[::-1], exemplars=True)[::-1]
+    monkeypatch.setattr(module, "_CHUNK", 7)
+    chunks = trained.label(documents, exemplars=True)
+    alone = [trained.label([document], exemplars=True)[0] for document in documents]
+    for other in (backwards, chunks, alone):
+        for a, b in zip(whole, other, strict=True):
+            assert a.document is b.document
+            assert a.output == pytest.approx(b.output, abs=1e-5)
+            np.testing.assert_allclose(a.scores, b.scores, atol=1e-5)
+            np.testing.assert_allclose(a.exemplars, b.exemplars, atol=1e-5)
+
+
+def test_save_and_load_give_the_same_bits(trained: Labeler, tmp_path: Path) -> None:
+    documents = reviews(20, seed=4)
+    trained.save(tmp_path / "model")
+    loaded = Labeler.load(tmp_path / "model", device="cpu")
+    for a, b in zip(trained.label(documents, exemplars=True), loaded.label(documents, exemplars=True), strict=True):
+        assert a.output == b.output
+        assert (a.positive == b.positive).all()
+        assert (a.negative == b.negative).all()
+        assert (a.exemplars == b.exemplars).all()
+    assert list(loaded.classes_) == ["negative", "positive"]
+    assert loaded.get_params()["filters"] == 20
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "positive" in card
+    assert "epoch kept" in card
+
+
+def test_label_json_maps_back_to_the_text(trained: Labeler) -> None:
+    scores = trained.label(["A  fine\tmeal , truly"])[0]
+    line = scores.to_json(trained.names_)
+    assert set(line) == {"id", "label", "score", "tokens"}
+    assert [t["text"] for t in line["tokens"]] == ["A", "fine", "meal", ",", "truly"]
+    for token in line["tokens"]:
+        assert "A  fine\tmeal , truly"[token["start"] : token["end"]] == token["text"]
+        assert token["label"] == int(token["score"] > 0)
+    assert line["label"] == ("positive" if line["score"] > 0 else "negative")
+    json.dumps(line)
+
+
+@pytest.mark.parametrize("loss", ["min-max", "token"])
+def test_fine_tuning_starts_from_a_trained_model(trained: Labeler, loss: str) -> None:
+    documents = reviews(80)
+    tuned = tiny_labeler(loss=loss, epochs=2).fit(documents[:60], dev=documents[60:], init=trained)
+    assert tuned.encoder_ is trained.encoder_
+    assert tuned.by_tokens_
+    for scores in tuned.label(documents[60:]):
+        assert scores.output == pytest.approx(float(scores.margins.max()), abs=1e-6)
+        assert bool(scores.decision) == bool(scores.decisions.any())
+
+
+@pytest.mark.parametrize("loss", ["document", "token"])
+def test_tuning_changes_the_encoder_and_travels_with_the_model(bert: Path, loss: str, tmp_path: Path) -> None:
+    documents = reviews(40)
+    model = tiny_labeler(encoder=str(bert), tune_encoder=True, loss=loss, epochs=1)
+    model.fit(documents[:30], dev=documents[30:])
+    assert model.head_.config.pool == ("none" if loss == "token" else "max")
+    plain = tiny_labeler(encoder=str(bert), epochs=1).fit(documents[:30], dev=documents[30:])
+    assert model.encoder_.fingerprint != plain.encoder_.fingerprint
+    model.save(tmp_path / "tuned")
+    loaded = Labeler.load(tmp_path / "tuned", device="cpu")
+    for a, b in zip(model.label(documents), loaded.label(documents), strict=True):
+        np.testing.assert_array_equal(a.scores, b.scores)
+    again = tiny_labeler(loss="min-max", epochs=1).fit(documents[:30], dev=documents[30:], init=loaded)
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again" / "encoder" / "config.json").exists()
+
+
+def test_wide_filters_and_word_vectors(tmp_path: Path) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("the 1 2 3\nwas 4 5 6\n")
+    documents = reviews(40)
+    model = tiny_labeler(widths=(3, 4, 5), word_vectors=str(vectors), epochs=1).fit(documents)
+    assert model.head_.config.word_dimension == 3
+    assert len(model.label(documents)) == 40
+    with pytest.raises(SettingError, match="width 1"):
+        model.label(documents, exemplars=True)
+
+
+def test_max_length_cuts_only_when_asked(bert: Path) -> None:
+    documents = reviews(30)
+    short = tiny_labeler(encoder=str(bert), max_length=4, epochs=1).fit(documents)
+    scores = short.label([documents[0]])[0]
+    bias = (short.head_.bias[1] - short.head_.bias[0]).item()
+    assert len(scores.scores) == len(documents[0].tokens)
+    np.testing.assert_allclose(scores.scores[-1], bias, atol=1e-6)
+
+
+def test_boundary_moves_the_token_decisions_only(trained: Labeler, tmp_path: Path) -> None:
+    documents = reviews(40, seed=5)
+    trained.save(tmp_path / "model")
+    model = Labeler.load(tmp_path / "model", device="cpu")
+    before = [s.output for s in model.label(documents)]
+    model.tune_boundary(documents)
+    folder.update(model, tmp_path / "model")
+    loaded = Labeler.load(tmp_path / "model", device="cpu")
+    assert loaded.offset_ == model.offset_
+    assert [s.output for s in loaded.label(documents)] == before
+    assert all((s.decisions == (s.scores > np.float32(model.offset_))).all() for s in loaded.label(documents))
+    with pytest.raises(DataError, match="token labels"):
+        model.tune_boundary(["no labels here"])
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(DataError, match="3 documents but 2 labels"):
+        as_documents(["a", "b", "c"], ["x", "y"])
+    with pytest.raises(SettingError, match="one string"):
+        as_documents("a text")
+    with pytest.raises(SettingError, match="item 2 of X is a int"):
+        as_documents(["a", 3])
+    with pytest.raises(DataError, match="empty"):
+        as_documents(["a", "  "])
+    with pytest.raises(SettingError, match="no encoder to tune"):
+        tiny_labeler(tune_encoder=True).fit(reviews(20))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda p: (p / "model.json").unlink(), "no model.json"),
+        (lambda p: (p / "model.json").write_text("{"), "damaged"),
+        (lambda p: (p / "model.json").write_text("[]"), "damaged"),
+        (lambda p: (p / "head.safetensors").unlink(), "missing"),
+        (lambda p: (p / "head.safetensors").write_bytes(b"short"), "checksum"),
+        (lambda p: _set(p, schema=99), "install a newer one"),
+        (lambda p: _set(p, head={}), "damaged"),
+        (lambda p: _set(p, encoder={**_get(p)["encoder"], "fingerprint": "0" * 64}), "another encoder"),
+    ],
+)
+def test_damaged_folders_are_refused(trained: Labeler, tmp_path: Path, damage, message: str) -> None:
+    trained.save(tmp_path / "model")
+    damage(tmp_path / "model")
+    with pytest.raises(ModelError, match=message):
+        Labeler.load(tmp_path / "model", device="cpu")
+
+
+def _get(path: Path) -> dict:
+    return json.loads((path / "model.json").read_text())
+
+
+def _set(path: Path, **changes) -> None:
+    (path / "model.json").write_text(json.dumps(_get(path) | changes))
+
+
+def test_wrong_paths_are_refused(trained: Labeler, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="does not exist"):
+        Labeler.load(tmp_path / "nowhere")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("x")
+    with pytest.raises(ModelError, match="exists already"):
+        trained.save(tmp_path / "full")
+    assert (tmp_path / "full" / "file").exists()
+
+
+def test_a_failed_save_leaves_nothing(trained: Labeler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(folder, "save_file", full)
+    with pytest.raises(OSError, match="No space"):
+        trained.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tuned_run_resumes_to_the_same_weights(bert: Path, tmp_path: Path) -> None:
+    documents = reviews(40)
+
+    def fit(work: Path, *, stop: bool = False, resume: bool = False) -> Labeler:
+        def report(record: dict) -> None:
+            if stop and record.get("epoch") == 1:
+                raise KeyboardInterrupt
+
+        model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=2)
+        return model.fit(documents[:30], dev=documents[30:], work=work, resume=resume, report=report)
+
+    for name in ("whole", "stopped"):
+        (tmp_path / name).mkdir()
+    whole = fit(tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        fit(tmp_path / "stopped", stop=True)
+    resumed = fit(tmp_path / "stopped", resume=True)
+    for a, b in zip(whole.head_.parameters(), resumed.head_.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert whole.encoder_.fingerprint == resumed.encoder_.fingerprint
+
+
+def test_every_error_is_ours() -> None:
+    assert issubclass(ModelError, ExauditError)

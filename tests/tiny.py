@@ -1,0 +1,57 @@
+"""A tiny random BERT in Hugging Face layout, and models that train in a second, for tests of the rooms above encode/."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import BertConfig, BertModel
+from transformers.utils import logging
+
+from exaudit.data.document import Document
+from exaudit.data.sample import sample_documents
+from exaudit.model.labeler import Labeler
+
+
+def tiny_bert(folder: Path, *, seed: int = 0) -> Path:
+    """Letters as word pieces, three layers of width 16, windows of 30 pieces."""
+    folder.mkdir(parents=True)
+    letters = string.ascii_letters + string.digits + string.punctuation
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    vocabulary = list(dict.fromkeys([*special, *letters, *(f"##{c}" for c in letters), "the", "was", "and"]))
+    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer", "do_lower_case": true}')
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=32,
+        initializer_range=0.4,
+    )
+    logging.disable_progress_bar()
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        BertModel(config).save_pretrained(folder, safe_serialization=True)
+    return folder
+
+
+def reviews(count: int = 60, *, seed: int = 0) -> list[Document]:
+    return sample_documents("reviews", count, seed=seed)
+
+
+def tiny_labeler(**options: Any) -> Labeler:
+    """Word embeddings only, few filters: trains in a second."""
+    settings: dict[str, Any] = {
+        "encoder": "none",
+        "vocabulary": 200,
+        "word_dimension": 12,
+        "filters": 20,
+        "epochs": 3,
+        "device": "cpu",
+        "cache": "",
+    }
+    return Labeler(**settings | options)
