@@ -32,7 +32,9 @@ class Corpus:
         draws = np.random.default_rng(seed)
         lengths = np.clip(draws.lognormal(2.72, 0.58, documents), 2, 150).astype(np.int64)
         self.bounds = np.concatenate([[0], np.cumsum(lengths)])
-        self.vectors = torch.from_numpy(draws.standard_normal((int(self.bounds[-1]), FEATURES), dtype=np.float32))
+        self.vectors = torch.from_numpy(
+            draws.standard_normal((int(self.bounds[-1]), FEATURES), dtype=np.float32)
+        )
         self.vectors = self.vectors.half()  # as the feature cache keeps them
         self.labelled = LabelledFeatures(
             features=self,
@@ -89,7 +91,14 @@ def plain_step(plain: Plain, corpus: Corpus, indices: list[int], dropped: Tensor
 def compare_gradients(head: Head, plain: Plain, corpus: Corpus) -> float:
     indices = list(range(BATCH))
     dropped = head.drop(torch.ones(BATCH, 1000), torch.Generator().manual_seed(1))
-    loss = batch_loss(head, corpus.labelled.batch(indices), corpus.labelled, indices, "document", torch.Generator().manual_seed(1))
+    loss = batch_loss(
+        head,
+        corpus.labelled.batch(indices),
+        corpus.labelled,
+        indices,
+        "document",
+        torch.Generator().manual_seed(1),
+    )
     loss.backward()
     plain_step(plain, corpus, indices, dropped).backward()
     pairs = [
@@ -113,7 +122,9 @@ def epochs(head: Head, plain: Plain, corpus: Corpus) -> tuple[float, float]:
         began = time.perf_counter()
         batch = corpus.labelled.batch(indices)
         ours.zero_grad()
-        batch_loss(head, batch, corpus.labelled, indices, "document", torch.Generator().manual_seed(start)).backward()
+        batch_loss(
+            head, batch, corpus.labelled, indices, "document", torch.Generator().manual_seed(start)
+        ).backward()
         ours.step(clip=3.0)
         between = time.perf_counter()
         dropped = head.drop(torch.ones(len(indices), 1000), torch.Generator().manual_seed(start))
@@ -151,15 +162,21 @@ def decomposition(head: Head, corpus: Corpus, documents: int = 4) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--documents", type=int, default=3000)
     corpus = Corpus(parser.parse_args().documents)
-    head = Head(HeadConfig(features=FEATURES, vocabulary=VOCABULARY), generator=torch.Generator().manual_seed(0))
+    head = Head(
+        HeadConfig(features=FEATURES, vocabulary=VOCABULARY), generator=torch.Generator().manual_seed(0)
+    )
     plain = Plain(head)
     difference = compare_gradients(head, plain, corpus)
     ours, theirs = epochs(head, plain, corpus)
     steps = -(-len(corpus) // BATCH)
-    print(f"{len(corpus):,} documents, {len(corpus.vectors):,} pieces, D=1836, M=1000, {torch.get_num_threads()} threads")
+    print(
+        f"{len(corpus):,} documents, {len(corpus.vectors):,} pieces, D=1836, M=1000, {torch.get_num_threads()} threads"
+    )
     print(f"a step: ours {1e3 * ours / steps:.1f} ms, padded autograd {1e3 * theirs / steps:.1f} ms")
     result = {
         "epoch_speedup": round(theirs / ours, 2),

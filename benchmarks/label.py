@@ -23,6 +23,7 @@ from exaudit.encode.transformer import Transformer
 from exaudit.model.labeler import Labeler
 
 NAIVE_BATCH = 32
+Batches = list[tuple[torch.Tensor, torch.Tensor]]  # ids and mask
 
 
 def corpus(documents: int) -> list[tuple[str, ...]]:
@@ -37,12 +38,16 @@ def corpus(documents: int) -> list[tuple[str, ...]]:
     return lists
 
 
-def sorted_batches(encoder: Transformer, lists: list[tuple[str, ...]]) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def sorted_batches(
+    encoder: Transformer, lists: list[tuple[str, ...]]
+) -> Batches:
     """The padded id batches that the encoder itself would run, captured once."""
-    batches: list[tuple[torch.Tensor, torch.Tensor]] = []
+    batches: Batches = []
     forward = encoder.module.forward
 
-    def capture(input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **options: object) -> object:
+    def capture(
+        input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **options: object
+    ) -> object:
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         batches.append((input_ids, mask))
         return forward(input_ids=input_ids, attention_mask=attention_mask, **options)
@@ -54,7 +59,9 @@ def sorted_batches(encoder: Transformer, lists: list[tuple[str, ...]]) -> list[t
     return batches
 
 
-def naive_batches(batches: list[tuple[torch.Tensor, torch.Tensor]], seed: int = 0) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def naive_batches(
+    batches: Batches, seed: int = 0
+) -> Batches:
     """The same sequences in an order that knows nothing of length, in fixed batches padded to their longest."""
     rows = [ids[i, : int(mask[i].sum())] for ids, mask in batches for i in range(len(ids))]
     order = np.random.default_rng(seed).permutation(len(rows))
@@ -68,13 +75,17 @@ def naive_batches(batches: list[tuple[torch.Tensor, torch.Tensor]], seed: int = 
 
 
 @torch.no_grad()
-def run(encoder: Transformer, batches: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+def run(encoder: Transformer, batches: Batches) -> None:
     for ids, mask in batches:
-        encoder.module(input_ids=ids, attention_mask=None if bool(mask.all()) else mask, output_hidden_states=True)
+        encoder.module(
+            input_ids=ids, attention_mask=None if bool(mask.all()) else mask, output_hidden_states=True
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--documents", type=int, default=1500)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -97,7 +108,9 @@ def main() -> None:
             times[name].append(time.perf_counter() - began)
     best = {name: statistics.median(values) for name, values in times.items()}
     words = sum(map(len, lists))
-    print(f"{len(lists):,} documents, {words:,} words, {torch.get_num_threads()} threads; median of {options.rounds}")
+    print(
+        f"{len(lists):,} documents, {words:,} words, {torch.get_num_threads()} threads; median of {options.rounds}"
+    )
     for name, seconds in best.items():
         print(f"  {name:<8} {seconds:6.2f} s  {words / seconds:8.0f} words/s")
     print(

@@ -31,9 +31,16 @@ DIMENSION, VOCABULARY = 1536, 7500
 
 
 class Stand:
-    """Stands in for the encoder: random vectors of the right width, one piece a word and a fifth more."""
+    """Stands in for the encoder: random vectors of the right width."""
 
-    name, fingerprint, layers, dimension, max_length, changed = "stand-in", "0" * 64, (1, 2, 3, 4), DIMENSION, None, False
+    name, fingerprint, layers, dimension, max_length, changed = (
+        "stand-in",
+        "0" * 64,
+        (1, 2, 3, 4),
+        DIMENSION,
+        None,
+        False,
+    )
 
     def batches(
         self, token_lists: Sequence[Sequence[str]], *, desc: str | None = None
@@ -62,7 +69,9 @@ def measure(documents: int, folder: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--documents", type=int, default=28731)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -71,7 +80,9 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "--documents", str(options.documents), "--measure", folder]
-        pieces, kilobytes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-2:]
+        pieces, kilobytes = subprocess.run(
+            command, capture_output=True, text=True, check=True
+        ).stdout.split()[-2:]
     print(f"{options.documents:,} documents, {int(pieces):,} pieces of {DIMENSION} features, 1000 filters")
     print(json.dumps({"train_peak_gb": round(int(kilobytes) * 1024 / 1e9, 2)}))
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -29,7 +31,11 @@ def test_every_metric_equals_scikit_learn(rows: list[tuple[bool, bool]]) -> None
         assert value == pytest.approx(expected.get(name, 0.0), abs=1e-12), name
 
 
-@given(st.lists(st.tuples(st.sampled_from([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]), st.booleans()), min_size=1, max_size=25))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]), st.booleans()), min_size=1, max_size=25
+    )
+)
 @settings(max_examples=150, deadline=None)
 def test_best_offset_equals_a_search_over_all_boundaries(rows: list[tuple[float, bool]]) -> None:
     scores, truth = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
@@ -51,7 +57,7 @@ def test_bootstrap_covers_the_value_and_narrows_with_more_documents() -> None:
     rng = np.random.default_rng(0)
     few, many = ([Counts.of(*rng.integers(0, 2, (2, 10))) for _ in range(n)] for n in (10, 1000))
     wide, narrow = bootstrap(token_metrics, few, draws=200), bootstrap(token_metrics, many, draws=200)
-    total = Counts(*np.sum([[c.true_positive, c.false_positive, c.false_negative, c.true_negative] for c in many], axis=0))
+    total = Counts(*np.sum([astuple(c) for c in many], axis=0).tolist())
     low, high = narrow["f1"]
     assert low <= total.f() <= high
     assert high - low < wide["f1"][1] - wide["f1"][0]

@@ -1,4 +1,4 @@
-"""A tiny random BERT in Hugging Face layout, and models that train in a second, for tests of the rooms above encode/."""
+"""A tiny random BERT in Hugging Face layout, and models that train in a second, for the rooms above encode/."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def tiny_bert(folder: Path, *, seed: int = 0) -> Path:
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     vocabulary = list(dict.fromkeys([*special, *letters, *(f"##{c}" for c in letters), "the", "was", "and"]))
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
-    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer", "do_lower_case": true}')
+    (folder / "tokenizer_config.json").write_text(
+        '{"tokenizer_class": "BertTokenizer", "do_lower_case": true}'
+    )
     config = BertConfig(
         vocab_size=len(vocabulary),
         hidden_size=16,

@@ -1,3 +1,73 @@
-"""Which words carry a label, when only whole documents were labelled."""
+"""Which words carry a label, when only whole documents were labelled, and real examples to check every answer.
+
+The names below are the public interface; they are imported when first used, so that `exaudit --help` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exaudit.analyse.evaluation import Evaluation
+    from exaudit.audit.auditor import Auditor
+    from exaudit.data.diff import diff_documents
+    from exaudit.data.document import Document
+    from exaudit.data.labels import LabelNames
+    from exaudit.data.readers import iter_documents, read_documents
+    from exaudit.data.sample import sample_documents, sample_splits
+    from exaudit.errors import DataError, EncoderError, ExauditError, ModelError, SettingError, SupportError
+    from exaudit.model.labeler import Labeler
+    from exaudit.model.scores import TokenScores
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "Auditor": "audit.auditor",
+    "DataError": "errors",
+    "Document": "data.document",
+    "EncoderError": "errors",
+    "Evaluation": "analyse.evaluation",
+    "ExauditError": "errors",
+    "LabelNames": "data.labels",
+    "Labeler": "model.labeler",
+    "ModelError": "errors",
+    "SettingError": "errors",
+    "SupportError": "errors",
+    "TokenScores": "model.scores",
+    "diff_documents": "data.diff",
+    "iter_documents": "data.readers",
+    "read_documents": "data.readers",
+    "sample_documents": "data.sample",
+    "sample_splits": "data.sample",
+}
+
+__all__ = [
+    "Auditor",
+    "DataError",
+    "Document",
+    "EncoderError",
+    "Evaluation",
+    "ExauditError",
+    "LabelNames",
+    "Labeler",
+    "ModelError",
+    "SettingError",
+    "SupportError",
+    "TokenScores",
+    "diff_documents",
+    "iter_documents",
+    "read_documents",
+    "sample_documents",
+    "sample_splits",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'exaudit' has no attribute {name!r}")
+    return getattr(import_module(f"exaudit.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

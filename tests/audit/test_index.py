@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -107,7 +109,16 @@ def test_follows_random_edits(seed: int, stream: bool) -> None:
     assert told(index.neighbours(QUERIES, k)) == brute(support, k, 0.0)
 
 
-@pytest.mark.parametrize("edit", ["add", "remove", "relabel", "replace", "undo"])
+EDITS: dict[str, Callable[[SupportSet], object]] = {
+    "add": lambda trial: trial.add(batch(["x"], 5)),
+    "remove": lambda trial: trial.remove("c"),
+    "relabel": lambda trial: trial.relabel_document("c", LABELS[trial.document("c").label == LABELS[0]]),
+    "replace": lambda trial: trial.add(batch(["c"], 6), replace=True),
+    "undo": lambda trial: trial.undo(),  # brings rows that are not in the index
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
 def test_trying_leaves_no_trace(edit: str) -> None:
     support = start()
     support.remove("a")
@@ -115,13 +126,7 @@ def test_trying_leaves_no_trace(edit: str) -> None:
     before = told(index.neighbours(QUERIES, 4))
     for _ in range(2):
         trial = MemorySupportSet.preview(support)
-        {
-            "add": lambda: trial.add(batch(["x"], 5)),
-            "remove": lambda: trial.remove("c"),
-            "relabel": lambda: trial.relabel_document("c", LABELS[trial.document("c").label == LABELS[0]]),
-            "replace": lambda: trial.add(batch(["c"], 6), replace=True),
-            "undo": lambda: trial.undo(),  # brings rows that are not in the index
-        }[edit]()
+        EDITS[edit](trial)
         with index.trying(trial) as tried:
             assert told(tried.neighbours(QUERIES, 4)) == brute(trial, 4, 0.0)
         assert told(index.neighbours(QUERIES, 4)) == before

@@ -11,13 +11,24 @@ import time
 from pathlib import Path
 
 import pytest
-from tiny import tiny_bert
 
 from exaudit.cli import run
 from exaudit.data.sample import write_sample
 from exaudit.model.labeler import Labeler
+from tiny import tiny_bert
 
-SMALL = ["--encoder", "none", "--filters", "20", "--vocabulary", "300", "--word-dimension", "16", "--epochs", "3"]
+SMALL = [
+    "--encoder",
+    "none",
+    "--filters",
+    "20",
+    "--vocabulary",
+    "300",
+    "--word-dimension",
+    "16",
+    "--epochs",
+    "3",
+]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +59,9 @@ def fails(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return lines[-1]
 
 
-def test_train_label_evaluate(data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_train_label_evaluate(
+    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "labelled.jsonl"
     assert run(["label", str(model), str(data / "learner.test.tsv"), "--out", str(out)]) == 0
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
@@ -63,7 +76,8 @@ def test_train_label_evaluate(data: Path, model: Path, tmp_path: Path, capsys: p
     assert set(result["token"]) == {"precision", "recall", "f1", "f0.5", "mcc"}
     truth = Labeler.load(model, device="cpu")
     assert result["document"]["accuracy"] == pytest.approx(
-        sum(line["label"] == t for line, t in zip(lines, _labels(data / "learner.test.tsv"), strict=True)) / 40
+        sum(line["label"] == t for line, t in zip(lines, _labels(data / "learner.test.tsv"), strict=True))
+        / 40
     )
     assert truth.names_.positive == "i"
 
@@ -73,7 +87,9 @@ def _labels(path: Path) -> list[str]:
     return ["i" if any(line.endswith("\ti") for line in block.splitlines()) else "c" for block in blocks]
 
 
-def test_evaluate_prints_baselines_and_intervals(data: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_prints_baselines_and_intervals(
+    data: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     capsys.readouterr()
     assert run(["evaluate", str(model), str(data / "learner.test.tsv"), "--ci"]) == 0
     text = capsys.readouterr().out
@@ -84,18 +100,31 @@ def test_evaluate_prints_baselines_and_intervals(data: Path, model: Path, capsys
 def test_fine_tuning_from_a_folder(data: Path, model: Path, tmp_path: Path, loss: str) -> None:
     out = tmp_path / "tuned"
     files = [str(data / "learner.train.tsv"), "--dev", str(data / "learner.dev.tsv")]
-    assert run(["train", *files, "--init", str(model), "--loss", loss, "--epochs", "2", "--out", str(out)]) == 0
+    assert (
+        run(["train", *files, "--init", str(model), "--loss", loss, "--epochs", "2", "--out", str(out)]) == 0
+    )
     assert Labeler.load(out, device="cpu").by_tokens_
     assert not (tmp_path / "tuned.partial").exists()
 
 
 def test_tables_columns_and_positive(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "mail.csv"
-    table.write_text("body,kind\n" + "".join(f"word{i} pay now {i},spam\nhello friend {i},ham\n" for i in range(20)))
+    table.write_text(
+        "body,kind\n" + "".join(f"word{i} pay now {i},spam\nhello friend {i},ham\n" for i in range(20))
+    )
     message = fails(capsys, "train", table, "--out", tmp_path / "m", *SMALL, "--label-column", "kind")
     assert "--positive" in message
     assert "ham" in message
-    arguments = ["train", str(table), "--out", str(tmp_path / "m"), "--positive", "spam", "--label-column", "kind"]
+    arguments = [
+        "train",
+        str(table),
+        "--out",
+        str(tmp_path / "m"),
+        "--positive",
+        "spam",
+        "--label-column",
+        "kind",
+    ]
     assert run([*arguments, *SMALL]) == 0
     assert Labeler.load(tmp_path / "m", device="cpu").names_.negative == "ham"
 
@@ -119,7 +148,9 @@ def test_data_check_and_sample(data: Path, tmp_path: Path, capsys: pytest.Captur
     assert (tmp_path / "sample" / "learner.test.tsv").exists()
 
 
-def test_cache_is_used_shown_and_cleared(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_is_used_shown_and_cleared(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     encoder = tiny_bert(tmp_path / "bert")
     cache = tmp_path / "cache"
     arguments = ["train", str(data / "reviews.train.csv"), "--encoder", str(encoder), "--cache", str(cache)]
@@ -175,7 +206,11 @@ def test_wrong_files_and_options_get_one_line(
 
 
 def test_a_full_disk_leaves_nothing_half_written(
-    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    data: Path,
+    model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -210,7 +245,16 @@ def test_a_killed_run_resumes_to_the_same_weights(data: Path, tmp_path: Path) ->
 def test_interrupt_is_one_line_and_keeps_the_checkpoint(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
     settings = [*SMALL[:-2], "--epochs", "5000"]
-    command = [sys.executable, "-m", "exaudit", "train", str(data / "learner.train.tsv"), *settings, "--out", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "exaudit",
+        "train",
+        str(data / "learner.train.tsv"),
+        *settings,
+        "--out",
+        str(out),
+    ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     checkpoint = tmp_path / "model.partial" / "checkpoint.safetensors"
     deadline = time.monotonic() + 60

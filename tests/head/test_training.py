@@ -106,15 +106,12 @@ def test_a_stopped_run_resumes_to_the_same_weights(tmp_path: Path, recipe: str) 
     whole, stopped, resumed = new_head(), new_head(), new_head(seed=5)
     train(whole, planted(), planted(20, seed=1), config)
 
-    class Stop(Exception):
-        pass
-
     def stop(record) -> None:
         if record["epoch"] == 3:
-            raise Stop
+            raise KeyboardInterrupt
 
     checkpoint = tmp_path / "checkpoint.safetensors"
-    with pytest.raises(Stop):
+    with pytest.raises(KeyboardInterrupt):
         train(stopped, planted(), planted(20, seed=1), config, checkpoint=checkpoint, report=stop)
     history = train(resumed, planted(), planted(20, seed=1), config, checkpoint=checkpoint, resume=True)
     assert len(history.epochs) == 6
@@ -134,7 +131,9 @@ def test_runs_repeat_with_their_seed_and_differ_with_another() -> None:
 
 def test_the_paper_recipe_keeps_the_first_epoch_with_the_best_dev_score() -> None:
     head = new_head()
-    history = train(head, planted(), planted(20, seed=1), TrainingConfig(epochs=8, recipe="paper", select="accuracy"))
+    history = train(
+        head, planted(), planted(20, seed=1), TrainingConfig(epochs=8, recipe="paper", select="accuracy")
+    )
     scores = [record["document"]["accuracy"] for record in history.epochs]
     assert history.best == scores.index(max(scores)) + 1
     assert evaluate(head, planted(20, seed=1), by_tokens=False)["document"]["accuracy"] == max(scores)
@@ -162,7 +161,9 @@ def test_token_training_without_token_labels_is_refused() -> None:
         train(new_head(), planted(tokens=False), planted(20), TrainingConfig(loss="token"))
 
 
-@pytest.mark.parametrize("bad", [{"loss": "x"}, {"select": "x"}, {"recipe": "x"}, {"epochs": 0}, {"batch_size": 0}])
+@pytest.mark.parametrize(
+    "bad", [{"loss": "x"}, {"select": "x"}, {"recipe": "x"}, {"epochs": 0}, {"batch_size": 0}]
+)
 def test_bad_settings_are_refused(bad: dict) -> None:
     with pytest.raises(SettingError):
         TrainingConfig(**bad)

@@ -12,11 +12,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
-from tiny import reviews, tiny_bert, tiny_labeler
 
 from exaudit.errors import DataError, ExauditError, ModelError, SettingError
-from exaudit.model import folder, labeler as module
+from exaudit.model import folder
+from exaudit.model import labeler as module
 from exaudit.model.labeler import Labeler, as_documents
+from tiny import reviews, tiny_bert, tiny_labeler
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,9 @@ def test_texts_and_labels_as_in_scikit_learn() -> None:
 def test_numeric_labels_stay_numbers() -> None:
     documents = reviews(40)
     y = [int(d.label == "positive") for d in documents]
-    predicted = tiny_labeler(epochs=1).fit([d.text for d in documents], y).predict([d.text for d in documents])
+    predicted = (
+        tiny_labeler(epochs=1).fit([d.text for d in documents], y).predict([d.text for d in documents])
+    )
     assert predicted.dtype.kind == "i"
 
 
@@ -80,7 +83,9 @@ def test_save_and_load_give_the_same_bits(trained: Labeler, tmp_path: Path) -> N
     documents = reviews(20, seed=4)
     trained.save(tmp_path / "model")
     loaded = Labeler.load(tmp_path / "model", device="cpu")
-    for a, b in zip(trained.label(documents, exemplars=True), loaded.label(documents, exemplars=True), strict=True):
+    for a, b in zip(
+        trained.label(documents, exemplars=True), loaded.label(documents, exemplars=True), strict=True
+    ):
         assert a.output == b.output
         assert (a.positive == b.positive).all()
         assert (a.negative == b.negative).all()
@@ -218,7 +223,9 @@ def test_wrong_paths_are_refused(trained: Labeler, tmp_path: Path) -> None:
     assert (tmp_path / "full" / "file").exists()
 
 
-def test_a_failed_save_leaves_nothing(trained: Labeler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_leaves_nothing(
+    trained: Labeler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 

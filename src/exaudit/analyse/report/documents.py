@@ -17,7 +17,7 @@ from exaudit.model.scores import TokenScores
 
 __all__ = ["BUDGET", "Shelf"]
 
-BUDGET = 9_000_000  # bytes of JSON: a page of 15 MB still opens at once
+BUDGET = 12_000_000  # bytes of JSON, so that a page with all its tables stays under 15 MB
 LONGEST = 4_000  # words of a document that are shown
 
 
@@ -43,7 +43,7 @@ class Shelf:
         order = sorted(range(len(rows)), key=lambda n: (not wrong[n], _draw(rows[n]["i"]), n))
         chosen, used = [], 0
         for n in order:
-            used += len(json.dumps(rows[n], ensure_ascii=False, separators=(",", ":")).encode()) + 1
+            used += len(_script(rows[n]).encode()) + 1
             if used > budget:
                 break
             chosen.append(n)
@@ -62,10 +62,14 @@ class Shelf:
     def to_script(self) -> str:
         """JSON that may stand inside a script element: without <, which could end it."""
         value = {"names": [self.names.negative, self.names.positive], "rows": self.rows}
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        for character in ("<", ">", "&", "\u2028", "\u2029"):
-            text = text.replace(character, f"\\u{ord(character):04x}")
-        return text
+        return _script(value)
+
+
+def _script(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character in ("<", ">", "&", "\u2028", "\u2029"):
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
 
 
 def _row(scores: TokenScores, names: LabelNames) -> dict[str, Any]:

@@ -96,4 +96,5 @@ def _marked(text: str, decided: bool, true: bool, focus: bool) -> str:
 
 def _plain(text: str) -> str:
     """Text that is neither Markdown nor HTML: what could be either is written as a character reference."""
-    return "".join(f"&#{ord(c)};" if c in "\\`*_[]<>#|&~$" else " " if c in "\r\n" else c for c in text)
+    line = " ".join(text.splitlines())
+    return "".join(f"&#{ord(c)};" if c in "\\`*_[]<>#|&~$" else c for c in line)

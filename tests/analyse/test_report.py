@@ -1,0 +1,272 @@
+"""Reports: every text is escaped, files stay small, and a real browser shows them without complaint."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scored import NAMES, audited, scored
+
+from exaudit.analyse.exemplars import ExemplarTable, choose
+from exaudit.analyse.report import (
+    Beside,
+    Documents,
+    Page,
+    Plot,
+    Section,
+    Series,
+    Shelf,
+    Table,
+    Text,
+    Words,
+    find_format,
+    render,
+    to_html,
+    to_markdown,
+)
+from exaudit.analyse.report.exemplar_tables import exemplar_section
+from exaudit.analyse.report.svg import PALETTE, svg
+from exaudit.data.labels import LabelNames
+from exaudit.errors import SettingError
+from exaudit.model.scores import TokenScores
+
+NASTY = (
+    "<script>alert(1)</script> </script> <!-- & &amp; \" ' ` <img/src=x/onerror=alert(1)> \u2028 {{7*7}} ]]> "
+)
+NASTY += "\\u003c **bold** [link](x) a|b"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+class Tags(HTMLParser):
+    """The tags and the visible text of a page; a browser would see the same."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def nasty() -> TokenScores:
+    words = NASTY.split()
+    truth = [n % 2 for n in range(len(words))]
+    return scored(NASTY, [n - 3.0 for n in range(len(words))], id="<b>id</b>", token_labels=truth)
+
+
+def plot(*, kind: str = "lines", marks: tuple[tuple[float, str], ...] = ()) -> Plot:
+    series = (
+        Series(NASTY, (0.0, 1.0, 2.0), (0.2, None, 0.9)),
+        Series("other", (0.0, 1.0, 2.0), (0.5, 0.4, 0.1)),
+    )
+    return Plot(NASTY, NASTY, "x <b>", "y & z", series, kind=kind, marks=marks)  # type: ignore[arg-type]
+
+
+def page(names: LabelNames = NAMES, *labelled: TokenScores) -> Page:
+    table = Table(NASTY, (NASTY, "b"), ((NASTY, 1.234), (Words.of(NASTY.split(), [1] * 20, [1] * 20), None)))
+    shelf = Shelf.of(labelled or [nasty()], names)
+    blocks = (Text(NASTY), table, Beside((table, table)), plot(), plot(kind="bars", marks=((1.0, NASTY),)))
+    sections = (Section(NASTY, blocks), Section("The documents", (Documents(shelf),)))
+    return Page(NASTY, (NASTY,), sections, {"text": NASTY})
+
+
+def test_nothing_of_a_text_becomes_a_tag() -> None:
+    found = Tags(to_html(page(LabelNames("<i>neg</i>", "<script>pos"))))
+    tags = [tag for tag, _ in found.tags]
+    assert tags.count("script") == 2, "the data and our own script"
+    assert "img" not in tags
+    assert "b" not in tags
+    assert "i" not in tags
+    assert not any(name.startswith("on") for _, attributes in found.tags for name in attributes)
+    assert any("<script>alert(1)</script>" in text for text in found.text)
+    assert not any("49" in text for text in found.text), "a template inside a text must not run"
+
+
+def test_the_page_reaches_for_nothing() -> None:
+    text = to_html(page())
+    found = Tags(text)
+    assert not any("src" in attributes or "srcset" in attributes for _, attributes in found.tags)
+    links = [attributes["href"] for _, attributes in found.tags if "href" in attributes]
+    assert all(link is not None and link.startswith("#") for link in links)
+    assert "default-src 'none'" in text
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+def script_of(text: str) -> str:
+    match = re.search(r'<script type="application/json" id="documents">(.*?)</script>', text, re.DOTALL)
+    assert match is not None
+    return match[1]
+
+
+@given(st.text(min_size=1, max_size=60).filter(lambda text: bool(text.split())))
+def test_documents_come_back_from_the_page_as_they_were(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return  # half a surrogate pair: the readers refuse it
+    shelf = Shelf.of([scored(text, [1.0] * len(text.split()))], NAMES)
+    data = shelf.to_script()
+    assert "<" not in data
+    assert json.loads(data)["rows"][0]["w"].split("\n") == text.split()
+
+
+def test_what_the_shelf_says_of_a_document() -> None:
+    plain = scored("good bad", [1.239, -2.0], id="d", output=-0.5, label="pos", token_labels=[1, 0])
+    row = Shelf.of([audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False)], NAMES).rows[0]
+    assert row == {
+        "i": "d", "p": 0, "o": -0.5, "w": "good\nbad", "s": [124, -200], "d": [0], "t": 1, "y": [0],
+        "k": [50, -25], "n": [31, 0], "f": [1], "a": 0, "r": "2 of 9 tokens admitted",
+    }  # fmt: skip
+
+
+def test_a_large_set_is_sampled_errors_first_and_says_so() -> None:
+    labelled = [
+        scored("some words of a review", [0.1] * 5, id=f"d{n}", label="neg" if n % 10 == 0 else "pos")
+        for n in range(200)
+    ]
+    shelf = Shelf.of(labelled, NAMES, budget=6_000)
+    shown = [row["i"] for row in shelf.rows]
+    assert {f"d{n}" for n in range(0, 200, 10)} <= set(shown), "all errors"
+    assert 20 < len(shown) < 200
+    assert f"{len(shown)} of 200 documents" in shelf.note
+    assert "20 in all" in shelf.note
+    again = Shelf.of(labelled[::-1], NAMES, budget=6_000)
+    assert {row["i"] for row in again.rows} == set(shown)
+    assert Shelf.of(labelled, NAMES).note == "All 200 documents."
+
+
+def test_five_thousand_reviews_stay_under_fifteen_megabytes() -> None:
+    draws = np.random.default_rng(0)
+    words = np.array([f"{'word'[: 1 + n % 4]}{n}" for n in range(3000)])
+    labelled = []
+    for n in range(5000):
+        text = " ".join(words[draws.integers(0, 3000, 180)])
+        plain = scored(text, draws.normal(-1, 2, 180).tolist(), id=f"review-{n}", label="pos")
+        labelled.append(plain)
+    text = to_html(page(NAMES, *labelled))
+    assert 5e6 < len(text.encode()) < 15e6
+
+
+def test_plots_are_well_formed_and_described() -> None:
+    for one in (plot(), plot(kind="bars"), plot(marks=((0.5, "limit"),))):
+        root = ElementTree.fromstring(svg(one, 3))
+        space = "{http://www.w3.org/2000/svg}"
+        assert root.find(f"{space}title").text == NASTY  # type: ignore[union-attr]
+        assert root.find(f"{space}desc").text == NASTY  # type: ignore[union-attr]
+        assert root.get("role") == "img"
+        assert root.get("aria-labelledby") == "plot-3-title plot-3-text"
+    colours = re.findall(r'stroke="(#\w+)"', svg(plot(), 1))
+    assert {PALETTE[0], PALETTE[1]} <= set(colours)
+
+
+@given(st.lists(st.floats(-1e6, 1e6, allow_nan=False), min_size=1, max_size=8))
+def test_any_numbers_can_be_drawn_inside_the_frame(values: list[float]) -> None:
+    series = Series("s", tuple(float(n) for n in range(len(values))), tuple(values))
+    for kind in ("lines", "bars"):
+        root = ElementTree.fromstring(svg(Plot("t", "d", "x", "y", (series,), kind=kind), 1))  # type: ignore[arg-type]
+        box = [float(edge) for edge in root.get("viewBox", "").split()]
+        for element in root.iter("{http://www.w3.org/2000/svg}circle"):
+            assert 0 <= float(element.get("cx", "-1")) <= box[2]
+            assert 0 <= float(element.get("cy", "-1")) <= box[3]
+
+
+def test_markdown_shows_texts_as_texts() -> None:
+    text = to_markdown(page())
+    assert "<script" not in text
+    assert "&#60;script&#62;" in text
+    for line in text.splitlines():
+        if line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) in (3, 4), "a pipe of a text must not make a column"
+
+
+def test_formats_are_told_by_the_ending() -> None:
+    assert find_format(Path("a.HTML")) == "html"
+    assert find_format(Path("-"), "md") == "md"
+    assert json.loads(render(page(), "json")) == {"text": NASTY}
+    with pytest.raises(SettingError, match=r"cannot tell the format from 'a.pdf'"):
+        find_format(Path("a.pdf"))
+    with pytest.raises(SettingError, match="no report format 'pdf'"):
+        find_format(Path("a.html"), "pdf")
+
+
+def test_exemplar_tables_show_decided_and_missed_words() -> None:
+    plain = scored("a b c d", [1, 1, -1, -1], id="s", label="pos", token_labels=[0, 1, 1, 0])
+    one = audited(plain, [1, 1, -1, -1], [0.5] * 4)
+    table = ExemplarTable.of(one, NAMES)
+    assert [(row.token, row.decided, row.true) for row in table.rows] == [
+        ("a", 1, 0),
+        ("b", 1, 1),
+        ("c", 0, 1),
+    ]
+    section = exemplar_section([table])
+    text = to_html(Page("t", (), (section,)))
+    assert "exemplar" in text
+    assert "Document s: predicted pos, truly pos" in text
+    assert json.dumps(table.to_json())
+    silent = scored("x", [-1.0], id="t")
+    assert choose([silent, one], NAMES) == [one]
+
+
+# -- in a browser -----------------------------------------------------------------------------------------
+
+
+def browse(path: Path, profile: Path) -> tuple[str, list[str]]:
+    """The page as Chromium builds it, and what it had to say on its console."""
+    assert CHROMIUM is not None
+    flags = (
+        "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    )
+    flags += (
+        " --disable-component-update --disable-sync --disable-dev-shm-usage --enable-logging=stderr --v=0"
+    )
+    command = [CHROMIUM, *flags.split(), f"--user-data-dir={profile}", "--dump-dom", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_chromium_shows_texts_as_texts_and_filters(tmp_path: Path) -> None:
+    labelled = [
+        audited(
+            nasty(), [1.0] * len(NASTY.split()), [0.5] * len(NASTY.split()), [True] * len(NASTY.split()), True
+        ),
+        *(
+            scored(f"plain review {n}", [1, -1, 2], id=f"r{n}", label="neg" if n % 4 == 0 else "pos")
+            for n in range(50)
+        ),
+    ]
+    path = tmp_path / "page.html"
+    path.write_text(to_html(page(NAMES, *labelled)), encoding="utf-8")
+    dom, console = browse(path, tmp_path / "profile")
+    assert console == []
+    shown = Tags(dom)
+    assert [tag for tag, _ in shown.tags].count("script") == 2
+    assert [tag for tag, _ in shown.tags].count("article") == 20
+    assert any("<b>id</b> · predicted pos" in text for text in shown.text)
+    words = [a.get("title") or "" for tag, a in shown.tags if tag == "span"]
+    assert any(
+        title.startswith("score -3.00 · K-NN 1.00 · nearest exemplar at 0.5 · admitted") for title in words
+    )
+
+    act = "<script>const f = document.getElementById('filters'); f.elements.error.value = 'wrong';"
+    act += " f.dispatchEvent(new Event('input'));</script></body>"
+    path.write_text(path.read_text(encoding="utf-8").replace("</body>", act), encoding="utf-8")
+    dom, console = browse(path, tmp_path / "profile2")
+    assert console == []
+    assert "13 of 51 documents fit" in dom
+    assert dom.count('<article class="wrong">') == 13

@@ -1,0 +1,198 @@
+"""The verbs of analysis, from files to files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from exaudit.cli import run
+from exaudit.data.readers import read_documents
+from exaudit.data.sample import sample_documents
+from exaudit.model.labeler import Labeler
+
+TINY = {
+    "encoder": "none",
+    "filters": 20,
+    "epochs": 2,
+    "vocabulary": 200,
+    "word_dimension": 20,
+    "device": "cpu",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trained model, and files with and without labels."""
+    path = tmp_path_factory.mktemp("analyse")
+    documents = sample_documents("reviews", 120, seed=1)
+    Labeler(**TINY).fit(documents[:90]).save(path / "model")
+    for name, rows, fields in (
+        ("train", documents[:90], ("id", "text", "label", "token_labels")),
+        ("test", documents[90:], ("id", "text", "label", "token_labels")),
+        ("plain", documents[90:], ("id", "text")),
+    ):
+        lines = [json.dumps({field: getattr(d, field) for field in fields}) for d in rows]
+        (path / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def audited(folder: Path) -> Path:
+    """The same model with a support set, a K-NN and admission limits."""
+    model = folder / "audited"
+    Labeler(**TINY).fit(read_documents(folder / "train.jsonl")).save(model)
+    assert run(["support", "build", str(model), str(folder / "train.jsonl")]) == 0
+    assert run(["knn", "fit", str(model), str(folder / "test.jsonl"), "-k", "3"]) == 0
+    assert run(["admission", "fit", str(model), str(folder / "test.jsonl")]) == 0
+    return model
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.tsv"
+    rows = ["Sentiment\tText\tbatch_id"]
+    for n in range(40):
+        rows += [
+            f"Negative\tthe {n} soup was awful [red]\t{n}",
+            f"Positive\tthe {n} soup was fine [red]\t{n}",
+        ]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_features_as_table_csv_and_json(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    command = ["features", str(folder / "model"), str(folder / "test.jsonl"), "--ngrams", "1,3", "--top", "3"]
+    assert run(command) == 0
+    shown = capsys.readouterr().out
+    assert "by mean score" in shown
+    assert "total frequency" in shown
+    assert run([*command, "--as", "json", "--by", "total"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert set(data) == {"negative", "positive"}
+    assert sum(data[name]["all"]["documents"] for name in data) == 30
+    for name in data:
+        ngrams = data[name]["all"]["ngrams"]
+        assert set(ngrams) == {"1", "3"}
+        totals = [gram["total"] for gram in ngrams["1"]["top"]]
+        assert totals == sorted(totals, reverse=True)
+    assert run([*command, "--as", "csv", "--out", str(tmp_path / "f.csv")]) == 0
+    with open(tmp_path / "f.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["table", "n-gram", "mean", "total", "occurrences", "total frequency"]
+
+
+def test_features_do_not_depend_on_the_order_of_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lines = (folder / "test.jsonl").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "back.jsonl").write_text("\n".join(reversed(lines)), encoding="utf-8")
+    printed = []
+    for file in (folder / "test.jsonl", tmp_path / "back.jsonl"):
+        assert run(["features", str(folder / "model"), str(file), "--as", "json"]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+def test_diff_writes_what_the_reader_reads(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "labels.jsonl"
+    assert run(["diff", str(pairs), "--source", "positive", "--out", str(out)]) == 0
+    printed = capsys.readouterr()
+    assert "<del> fine </del> <ins> awful </ins>" in printed.out
+    assert "[red]" in printed.out, "text is not markup"
+    assert "40 pairs; 80 documents" in printed.err
+    documents = read_documents(out)
+    assert len(documents) == 80
+    assert documents[0].label == "Positive"
+    assert documents[0].token_labels == ("0", "0", "0", "0", "1", "0")
+    assert documents[1].token_labels == ("0",) * 6
+    assert documents[0].meta["batch_id"] == "0"
+
+
+def test_diff_of_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "new.csv").write_text('text,label\n"a b c",x\n"d e",y\n', encoding="utf-8")
+    (tmp_path / "old.csv").write_text('text,label\n"a c",x\n"d f e",y\n', encoding="utf-8")
+    files = [str(tmp_path / "new.csv"), str(tmp_path / "old.csv")]
+    assert run(["diff", *files, "--out", "-"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["token_labels"] for line in lines] == [
+        ["0", "1", "0"],
+        ["0", "0"],
+        ["0", "1"],
+        ["0", "0", "0"],
+    ]
+    assert [line["label"] for line in lines] == ["1", "0", "1", "0"]
+    assert run(["diff", *files, "--source", "second"]) == 0
+    assert "<ins> b </ins>" in capsys.readouterr().out
+
+
+def test_compare_from_pairs(pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "compare.html"
+    tiny = ["--encoder", "none", "--filters", "20", "--epochs", "3", "--device", "cpu", "--ngrams", "1-2"]
+    assert run(["compare", str(pairs), "--out", str(out), *tiny]) == 0
+    said = capsys.readouterr().err
+    assert "40 documents of A, 40 of B" in said
+    assert "chance 50.0" in said
+    assert "Most typical of B" in out.read_text(encoding="utf-8")
+    assert run(["compare", str(pairs), "--out", str(tmp_path / "c.json"), *tiny]) == 0
+    data = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
+    assert data["documents"] == {"train": 56, "dev": 8, "test": 16}
+    assert data["diffs_found"] is not None
+
+
+def test_reliability_and_report_of_the_model_alone(folder: Path, tmp_path: Path) -> None:
+    model, test, plain = (str(folder / name) for name in ("model", "test.jsonl", "plain.jsonl"))
+    assert run(["reliability", model, test, "--out", str(tmp_path / "r.json")]) == 0
+    data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["reliability"]
+    assert set(data) == {"documents", "tokens, model"}
+    assert run(["report", model, test, "--out", str(tmp_path / "r.html")]) == 0
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for title in ("How right the model is", "What speaks for each class", "The documents"):
+        assert f"<h2>{title}</h2>" in text
+    assert "Exemplars" not in text
+    assert run(["report", model, plain, "--out", str(tmp_path / "p.md")]) == 0
+    assert "How right" not in (tmp_path / "p.md").read_text(encoding="utf-8")
+
+
+def test_report_with_all_evidence(folder: Path, audited: Path, tmp_path: Path) -> None:
+    command = ["report", str(audited), str(folder / "test.jsonl"), "--ngrams", "1", "--exemplars", "3"]
+    assert run([*command, "--out", str(tmp_path / "r.html")]) == 0
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for title in ("Reliability of the decisions on words", "How near the support set is", "Exemplars"):
+        assert f"<h2>{title}</h2>" in text
+    assert "K-NN against the truth" in text
+    assert "Admitted answers beside all answers" in text
+    assert run([*command, "--out", str(tmp_path / "r.json")]) == 0
+    data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert len(data["exemplars"]) == 3
+    assert {"approximation", "admitted tokens", "tokens, K-NN"} <= set(data["reliability"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["features", "MODEL", "TEST", "--ngrams", "0-3"], "--ngrams is '0-3'; give sizes from 1 to 10"),
+        (["features", "MODEL", "TEST", "--by", "sum"], "--by is 'sum'; choose mean or total"),
+        (["features", "MODEL", "TEST", "--as", "xml"], "--as is 'xml'"),
+        (["report", "MODEL", "TEST", "--out", "r.pdf"], "cannot tell the format from 'r.pdf'"),
+        (["reliability", "MODEL", "TEST", "--out", "nowhere/r.html"], "its folder does not exist"),
+        (["diff", "TEST"], "no column names the pair"),
+        (["diff", "TEST", "TEST", "--source", "positive"], "with two files --source is first or second"),
+        (["compare", "TEST"], "no column names the pair"),
+        (["compare", "TEST", "TEST", "--test-pairs", "TEST"], "--test-pairs goes with one file of pairs"),
+    ],
+)
+def test_bad_input_is_one_line(
+    folder: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = {"MODEL": str(folder / "model"), "TEST": str(folder / "test.jsonl")}
+    assert run([places.get(argument, argument) for argument in arguments]) == 1
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith("exaudit: ")
+    assert message in said
