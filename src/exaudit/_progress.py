@@ -16,17 +16,17 @@ def progress(
     *,
     total: int | None = None,
     unit: str = "it",
-    desc: str = "",
+    desc: str | None = "",
     **options: Any,
 ) -> Any:
-    """A tqdm bar that shows itself only where standard error is a terminal."""
+    """A tqdm bar that shows itself only where standard error is a terminal, and never where `desc` is None."""
     return tqdm(
         iterable,
         total=total,
         unit=unit,
         desc=desc,
         file=sys.stderr,
-        disable=not sys.stderr.isatty(),
+        disable=desc is None or not sys.stderr.isatty(),
         leave=False,
         **options,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,17 @@ def test_what_differs_is_found(comparison: Comparison) -> None:
     assert found is not None
     assert found["recall"] > 0.9
     assert len(comparison.split.test) == 80
+
+
+def test_accuracy_within_former_labels() -> None:
+    a, b = pairs(60)
+    a, b = ([replace(d, label="even" if int(d.id) % 2 == 0 else "odd") for d in side] for side in (a, b))
+    result = compare(a, b, labeler=labeler(), group="pair")
+    rows = result.by_label()
+    assert set(rows) == {"even", "odd"}
+    assert sum(n for _, n in rows.values()) == len(result.labelled)
+    right = sum(accuracy * n for accuracy, n in rows.values())
+    assert right / len(result.labelled) == pytest.approx(result.counts.accuracy)
 
 
 def test_training_never_sees_the_labels_of_words(monkeypatch: pytest.MonkeyPatch) -> None:

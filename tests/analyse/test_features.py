@@ -188,6 +188,15 @@ def test_rounding_noise_of_the_bias_is_no_score() -> None:
     assert [gram.total for gram in features(noisy).ngrams(1, 1)] == [0, 0]
 
 
+def test_documents_may_come_after_questions() -> None:
+    made = features()
+    assert (made.ngrams(1, 1), made.documents(1), made.has_truth) == ([], [], False)
+    made.add(scored("x y", [1, 2]))
+    assert made.ngrams(1, 1)[0].text == "y"
+    made.add(scored("z", [3], id="2"))
+    assert made.ngrams(1, 1)[0].text == "z"
+
+
 def test_bad_questions() -> None:
     made = features(scored("x", [1]))
     assert made.ngrams(2, 1) == []

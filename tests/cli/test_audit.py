@@ -127,8 +127,18 @@ def test_evaluate(fitted: Path, cli: Cli, options: list[str]) -> None:
         if line.get("admitted", True):
             right.append(line["label"] == document.label)
     assert found["token"] == pytest.approx(token_metrics(Counts.of(np.array(decided), np.array(truth))))
-    assert found["document"]["accuracy"] == pytest.approx(sum(right) / len(right))
+    assert found["document"]["accuracy"] == pytest.approx(sum(right) / max(len(right), 1))
     assert "model" in cli("evaluate", "model", TEST, "--ci", *options)
+
+
+def test_nothing_admitted(fitted: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+    limits = json.loads(Path("model/admission.json").read_text())
+    limits["admission"]["token_limits"]["distance"] = [-1.0, -1.0]
+    Path("model/admission.json").write_text(json.dumps(limits))
+    assert run(["evaluate", "model", TEST, "--admit", "--json", "--ci"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["document"]["accuracy"] == 0
+    assert "admitted: 0 of 30 documents, 0 of" in told.err
 
 
 def test_audit(fitted: Path, cli: Cli, fails: Cli) -> None:

@@ -162,7 +162,7 @@ def test_full_disk(built: Path, fails: Cli, monkeypatch: pytest.MonkeyPatch) -> 
 BUILD = """
 import sys
 from exaudit.audit import building
-building._TOKENS = 60
+building._TOKENS = 150
 from exaudit.cli import run
 import exaudit.audit, exaudit.model.labeler
 print("ready", flush=True)
@@ -170,6 +170,7 @@ sys.exit(run(["support", "build", "model", "reviews.train.jsonl"]))
 """
 
 
+@pytest.mark.slow
 def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, kills, halfway = random.Random(4), 0, 0
     key = documents_key(named(read_documents("reviews.train.jsonl"), Auditor.open("model").names))
@@ -180,7 +181,7 @@ def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         )
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        time.sleep(draw.uniform(0.2, 1.0))
+        time.sleep(draw.uniform(0.1, 0.7))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         kills += process.returncode == -signal.SIGKILL
@@ -190,7 +191,7 @@ def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert halfway  # else the moments were not random enough
     last = subprocess.run([sys.executable, "-c", BUILD], capture_output=True, text=True, env=environment)
     assert (last.returncode, last.stderr) == (0, "")
-    monkeypatch.setattr("exaudit.audit.building._TOKENS", 60)
+    monkeypatch.setattr("exaudit.audit.building._TOKENS", 150)
     left = Auditor.open("model")
     left.support.verify()
     shutil.copytree("model", "straight", ignore=shutil.ignore_patterns("support"))

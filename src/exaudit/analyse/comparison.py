@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from exaudit.analyse.features import Features
-from exaudit.data.diff import Diff
+from exaudit.data.diff import FORMER, Diff
 from exaudit.data.document import Document
 from exaudit.errors import DataError
 from exaudit.metrics import Counts, bootstrap, token_metrics
@@ -25,6 +25,7 @@ from exaudit.model.scores import TokenScores
 __all__ = ["Comparison", "Split", "compare", "mark_sides", "split_by_group"]
 
 SIDES = ("A", "B")
+FEW = 6  # labels that are worth a row each
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,16 @@ class Comparison:
             result[name] = (sum(right) / max(1, len(right)), len(right))
         return result
 
+    def by_label(self) -> dict[str, tuple[float, int]]:
+        """Accuracy within each label that the documents had before they were A or B, where they had some."""
+        right: dict[str, list[bool]] = {}
+        for scores in self.labelled:
+            label = scores.document.meta.get(FORMER)
+            if label:
+                right.setdefault(label, []).append(scores.decision == _side(scores.document))
+        few = len(right) <= FEW and sum(map(len, right.values())) == len(self.labelled)
+        return {label: (sum(r) / len(r), len(r)) for label, r in sorted(right.items())} if few else {}
+
     def to_json(self) -> dict[str, Any]:
         low, high = self.interval()
         return {
@@ -99,6 +110,7 @@ class Comparison:
             "interval": [low, high],
             "chance": self.chance,
             "by_side": {name: {"accuracy": a, "documents": n} for name, (a, n) in self.by_side().items()},
+            "by_label": {name: {"accuracy": a, "documents": n} for name, (a, n) in self.by_label().items()},
             "diffs_found": self.found(),
         }
 
@@ -150,7 +162,16 @@ def mark_sides(a: Iterable[Document], b: Iterable[Document], group: str | None) 
     As in the paper's section 6, the diff goes from B (the revision) to A (the original).
     """
     sides = [
-        [replace(d, id=f"{side}-{d.id}", label=side, token_labels=None) for d in documents]
+        [
+            replace(
+                d,
+                id=f"{side}-{d.id}",
+                label=side,
+                token_labels=None,
+                meta={FORMER: d.label or "", **d.meta},
+            )
+            for d in documents
+        ]
         for side, documents in zip(SIDES, (a, b), strict=True)
     ]
     if group is None:

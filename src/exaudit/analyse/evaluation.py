@@ -55,8 +55,6 @@ class Evaluation:
     def only(self, documents: Sequence[bool], tokens: Sequence[NDArray[np.bool_]]) -> Evaluation:
         """The documents and the tokens that were admitted, each judged by themselves."""
         kept = np.array(documents, dtype=bool)
-        if not kept.any():
-            raise DataError("no document was admitted, so there is nothing to score")
         decided, truth = (
             None if arrays is None else [values[mask] for values, mask in zip(arrays, tokens, strict=True)]
             for arrays in (self.tokens, self.token_truth)
@@ -95,7 +93,7 @@ class Evaluation:
         pairs = zip(self.documents, self.document_truth, strict=True)
         counts = [Counts.of(np.atleast_1d(d), np.atleast_1d(t)) for d, t in pairs]
         result: dict[str, dict[str, tuple[float, float]] | None] = {
-            "document": bootstrap(document_metrics, counts, draws=draws, seed=seed),
+            "document": bootstrap(document_metrics, counts, draws=draws, seed=seed) if counts else None,
             "token": None,
         }
         if self.tokens is not None and self.token_truth is not None:

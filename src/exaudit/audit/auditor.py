@@ -112,45 +112,26 @@ class Auditor(Keeper):
 
     def explain(self, document: Any, token: int, *, k: int | None = None) -> Evidence:
         """Why one token (counted from 0) was decided as it was: its exemplars and the K-NN's whole sum."""
-        return self.audit(document, [token], k=k)[1][0]
+        scores = self._scored(document, [token])
+        with self._lock:
+            index = self._following()
+            k, most, policy = self._auditing(index, k)
+            found = index.neighbours(_vectors([scores])[[token]], most, offset=scores.offset)
+            return self._evidence(scores, [token], index, found, k, policy)[0]
 
     def audit(
         self, document: Any, tokens: Sequence[int] | None = None, *, k: int | None = None
     ) -> tuple[Audited, list[Evidence]]:
         """A document with its decisions, and the evidence for some of its tokens (the positive ones by default)."""
-        (whole,) = as_documents([document])
-        (scores,) = self.labeler.label([whole], exemplars=True)
+        scores = self._scored(document, tokens or ())
         asked = np.flatnonzero(scores.decisions).tolist() if tokens is None else list(tokens)
-        for n in asked:
-            if not 0 <= n < len(whole.tokens):
-                raise SettingError(
-                    f"the document has {len(whole.tokens)} tokens, from 0; there is no token {n}"
-                )
-        knn = None if self.knn is None else self._need_knn().knn
-        limits = None if self.admission is None or knn is None else self.admission.admission
-        if limits is not None and knn is not None and limits.knn != knn.fingerprint():
-            limits = None  # of an earlier K-NN
         with self._lock:
             index = self._following()
-            k = k or (min(K, len(index)) if knn is None else knn.k)
-            found = self._near(index, [scores], max(k, 0 if knn is None else knn.k))
-            audited = Policy(None, knn, limits, False).audited(replace(scores, exemplars=None), found)
+            k, most, policy = self._auditing(index, k)
+            found = self._near(index, [scores], most)
             near = found[np.array(asked, np.int64)]
-            contexts = exemplars_of(self.support, index, near, None if knn is None else knn.weights(near))
-        names = (self.names.negative, self.names.positive)
-        evidence = [
-            Evidence(
-                position=n,
-                token=whole.tokens[n],
-                score=float(scores.margins[n]),
-                decision=int(scores.decisions[n]),
-                exemplars=exemplars[:k],
-                explanation=None if knn is None else knn.explain(found, n),
-                refusal=None if audited.admission is None else audited.admission.reason(n, names=names),
-            )
-            for n, exemplars in zip(asked, contexts, strict=True)
-        ]
-        return audited, evidence
+            evidence = self._evidence(scores, asked, index, near, k, policy)
+        return policy.audited(replace(scores, exemplars=None), found), evidence
 
     def preview(
         self, edit: Callable[[Auditor], Edit], documents: Sequence[Any], *, rule: Rule | None = None
@@ -292,6 +273,53 @@ class Auditor(Keeper):
                 for one, mine in _apart(scores):
                     yield one, found[mine], tuple(first for (first,) in firsts[mine])
                 bar.update(len(part))
+
+    def _scored(self, document: Any, tokens: Sequence[int]) -> TokenScores:
+        """One document with its vectors; the tokens asked for must be there."""
+        (scores,) = self.labeler.label(as_documents([document]), exemplars=True)
+        for n in tokens:
+            if not 0 <= n < len(scores.document.tokens):
+                count = len(scores.document.tokens)
+                raise SettingError(f"the document has {count} tokens, from 0; there is no token {n}")
+        return scores
+
+    def _auditing(self, index: ExemplarIndex, k: int | None) -> tuple[int, int, Policy]:
+        """Exemplars to show, exemplars to find, and all that was fitted, for the model's own decisions."""
+        knn = None if self.knn is None else self._need_knn().knn
+        limits = None if knn is None or self.admission is None else self.admission.admission
+        if limits is not None and knn is not None and limits.knn != knn.fingerprint():
+            limits = None  # of an earlier K-NN
+        policy = Policy(None, knn, limits, False)
+        shown = k or (min(K, len(index)) if knn is None else knn.k)
+        return shown, max(shown, policy.k), policy
+
+    def _evidence(
+        self,
+        scores: TokenScores,
+        asked: Sequence[int],
+        index: ExemplarIndex,
+        found: Neighbours,
+        k: int,
+        policy: Policy,
+    ) -> list[Evidence]:
+        """What there is to say about some tokens, of which `found` has the exemplars."""
+        knn, names = policy.knn, (self.names.negative, self.names.positive)
+        limits = None if knn is None or policy.admission is None else policy.admission.tokens(knn, found)
+        weights = None if knn is None else knn.weights(found)
+        return [
+            Evidence(
+                position=n,
+                token=scores.document.tokens[n],
+                score=float(scores.margins[n]),
+                decision=int(scores.decisions[n]),
+                exemplars=exemplars[:k],
+                explanation=None if knn is None else knn.explain(found, i),
+                refusal=None if limits is None else limits.reason(i, names=names),
+            )
+            for i, (n, exemplars) in enumerate(
+                zip(asked, exemplars_of(self.support, index, found, weights), strict=True)
+            )
+        ]
 
     def _decided(self, policy: Policy, index: ExemplarIndex, scores: list[TokenScores]) -> list[Audited]:
         found = self._near(index, scores, policy.k)

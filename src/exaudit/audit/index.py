@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,19 +108,15 @@ class ExemplarIndex:
         self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
 
     def _spilled(self, support: SupportSet) -> npt.NDArray[Any]:
-        """The vectors in a file, which vanishes with the last map of it."""
+        """The vectors in a temporary file, which vanishes with the last map of it."""
         header, count = support.header, len(self._row)
         if not count:
             return np.zeros((0, header.width), header.dtype)
-        with tempfile.TemporaryDirectory(prefix="exaudit-") as folder:
-            path = Path(folder) / "vectors.npy"
-            out = np.lib.format.open_memmap(path, "w+", header.dtype, (count, header.width))
+        with tempfile.NamedTemporaryFile(prefix="exaudit-") as file:
             for start in range(0, count, _BLOCK):
-                out[start : start + _BLOCK] = support.vectors(self._row[start : start + _BLOCK])
-            out.flush()
-            del out
-            mapped: npt.NDArray[Any] = np.load(path, mmap_mode="r")
-            return mapped
+                support.vectors(self._row[start : start + _BLOCK]).tofile(file)
+            file.flush()
+            return np.memmap(file.name, header.dtype, "r", shape=(count, header.width))
 
     def _apply(self, support: SupportSet, added: Rows, removed: Rows) -> None:
         places = self._places(added)

@@ -7,24 +7,24 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.options import Device, Encoder, Format, Model, TokenLabels
+from exaudit.cli.options import Device, Encoder, Model
+from exaudit.cli.reading import Reading, reads
 
 __all__ = ["boundary"]
 
 
+@reads
 def boundary(
     model: Model,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with token labels.")],
+    reading: Reading,
     documents: Annotated[int | None, typer.Option(help="Use only the first so many documents.")] = None,
     beta: Annotated[float, typer.Option(help="Which F-score to raise; 0.5 prefers precision.")] = 0.5,
     reset: Annotated[bool, typer.Option("--reset", help="Put the boundary back to 0.")] = False,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """Tune one number, the offset of the token decisions, and store it in the model folder."""
-    from exaudit.cli.files import read
     from exaudit.model import folder
     from exaudit.model.labeler import Labeler
 
@@ -33,6 +33,6 @@ def boundary(
         labeler.offset_ = 0.0
         labeler.record_.pop("boundary", None)
     else:
-        labeler.tune_boundary(read(file, format=format, token_labels=token_labels)[:documents], beta=beta)
+        labeler.tune_boundary(reading.read(file)[:documents], beta=beta)
     folder.update(labeler, model)
     typer.echo(f"decision boundary of the tokens: {labeler.offset_:.4f}")

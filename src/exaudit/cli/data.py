@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from exaudit.cli.options import Columns, Format, IdColumn, LabelColumn, TextColumn, TokenLabels
+from exaudit.cli.reading import Reading, reads
 
 __all__ = ["app"]
 
@@ -16,15 +17,11 @@ app = typer.Typer(help="Files of documents.", no_args_is_help=True)
 
 
 @app.command()
+@reads
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE")],
+    reading: Reading,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """What is in this file, and what is wrong with it. Exit status 1 if something must be mended."""
     from exaudit.data.check import check as inspect
@@ -32,15 +29,7 @@ def check(
 
     if not file.is_file():
         raise DataError("there is no such file; check the path", file)
-    report = inspect(
-        file,
-        format=format,
-        text_column=text_column,
-        label_column=label_column,
-        id_column=id_column,
-        columns=columns,
-        token_labels=token_labels,
-    )
+    report = inspect(file, **asdict(reading))
     typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else report.render())
     if report.errors:
         raise typer.Exit(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from exaudit.cli.options import (
     Model,
     TextColumn,
     TokenLabels,
+    say,
 )
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ def features(
     """Score n-grams and documents for each class, from the documents predicted as that class."""
     from exaudit.analyse.features import Features
     from exaudit.analyse.report.feature_tables import feature_data, feature_tables
-    from exaudit.cli.files import output, read
-    from exaudit.errors import SettingError
+    from exaudit.cli.files import output
+    from exaudit.data.notes import Notes
+    from exaudit.data.readers import iter_documents
+    from exaudit.errors import DataError, SettingError
     from exaudit.model.labeler import Labeler
 
     sizes, ranking = sizes_of(ngrams), ranking_of(by)
@@ -61,16 +64,21 @@ def features(
         raise SettingError(f"--as is {as_!r}; choose one of {', '.join(FORMATS)}")
     if top < 1:
         raise SettingError(f"--top is {top}; give 1 or more")
-    reading = {
+    reading: dict[str, Any] = {
         "format": format,
         "text_column": text_column,
         "label_column": label_column,
         "id_column": id_column,
         "columns": columns,
     }
-    documents = read(file, token_labels=token_labels, **reading)
+    notes = Notes(file)
+    documents = iter_documents(file, token_labels=token_labels, notes=notes, **reading)  # not all at once
     labeler = Labeler.load(model, device=device, encoder=encoder)
-    found = Features.of(labeler.iter_label(documents, total=len(documents)), labeler)
+    found = Features.of(labeler.iter_label(documents), labeler)
+    if not len(found):
+        raise DataError("there are no documents in this file", file)
+    for line in notes.warnings():
+        say(line)
     with output(out) as stream:
         if as_ == "json":
             data = feature_data(found, sizes=sizes, by=ranking, top=top, minimum=minimum)

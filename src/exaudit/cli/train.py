@@ -8,14 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from exaudit.cli.options import Columns, Device, Format, IdColumn, LabelColumn, TextColumn, TokenLabels, say
+from exaudit.cli.options import Device, say
+from exaudit.cli.reading import Reading, reads
 
 __all__ = ["train"]
 
 
+@reads
 def train(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with labels.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The model folder to write.")],
+    reading: Reading,
     dev: Annotated[
         Path | None, typer.Option(help="Documents for choosing the epoch; by default a tenth of FILE.")
     ] = None,
@@ -65,29 +68,15 @@ def train(
     cache: Annotated[Path | None, typer.Option(help="Folder of the feature cache.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model folder.")] = False,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
-    from exaudit.cli.files import read
     from exaudit.model.fitting import epochs_of
     from exaudit.model.labeler import Labeler
 
-    reading: dict[str, Any] = {
-        "format": format,
-        "text_column": text_column,
-        "label_column": label_column,
-        "id_column": id_column,
-        "columns": columns,
-    }
     work = _work_folder(out, resume=resume, overwrite=overwrite)
-    documents = read(file, token_labels=token_labels, need_labels=True, **reading)
-    held_out = None if dev is None else read(dev, need_labels=True, **reading)
-    labelled = None if boundary is None else read(boundary, **reading)
+    documents = reading.read(file, need_labels=True)
+    held_out = None if dev is None else reading.read_beside(dev, need_labels=True)
+    labelled = None if boundary is None else reading.read_beside(boundary)
     start = None if init is None else Labeler.load(init, device=device)
     labeler = Labeler(
         encoder=encoder,

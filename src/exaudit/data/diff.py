@@ -17,9 +17,10 @@ from exaudit.data.columns import listed
 from exaudit.data.document import Document
 from exaudit.errors import DataError, SettingError
 
-__all__ = ["Diff", "Edit", "Pair", "diff_documents", "pair_across", "pair_by_column"]
+__all__ = ["FORMER", "Diff", "Edit", "Pair", "diff_documents", "pair_across", "pair_by_column"]
 
 PLACES = ("first", "second")
+FORMER = "former_label"  # where a label is kept that makes room for "1" or "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,5 +187,5 @@ def _pair(group: list[Document], name: str, column: str, label: str | None, sour
 def _relabelled(document: Document, label: str) -> Document:
     meta = dict(document.meta)
     if document.label is not None:
-        meta.setdefault("former_label", document.label)
+        meta.setdefault(FORMER, document.label)
     return replace(document, label=label, meta=meta)

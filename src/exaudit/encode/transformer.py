@@ -116,11 +116,11 @@ class Transformer:
         pieces_per_batch: int | None = None,
         desc: str | None = None,
     ) -> Iterator[tuple[list[int], Packed]]:
-        """All documents, longest first, as (indices, batch); each index comes exactly once. No gradients."""
+        """All documents, longest first, as (indices, batch); each index comes once. No gradients. A bar if named."""
         budget = pieces_per_batch or _PIECES_PER_BATCH.get(self.device.type, 1024)
         pieces = self.pieces(token_lists)
         extra = len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
-        with progress(total=len(token_lists), unit="doc", desc=desc or "encoding") as bar:
+        with progress(total=len(token_lists), unit="doc", desc=desc) as bar:
             for indices in _by_length(pieces.lengths, self.window, extra, budget):
                 with torch.no_grad():
                     batch = self._encode(pieces, indices, budget)

@@ -18,6 +18,7 @@ __all__ = ["Rows", "as_tensor"]
 
 STEP = 4096  # rows sketched at once
 PAGES = 1 << 27  # bytes of a streamed memory map that may stay in memory
+AROUND = 1 << 16  # bytes that the kernel maps around each place read, if it has them at hand
 
 
 class Rows:
@@ -50,7 +51,14 @@ class Rows:
     def gather(self, row: Tensor) -> Tensor:
         """Vectors (n, M) of some rows by number, on the device of the search."""
         place = (row - self.first).to(self._vectors.device)
-        return self._taken(self._vectors.index_select(0, place))
+        if not self._stream:
+            return self._vectors.index_select(0, place).to(self._device)
+        out = torch.empty(len(place), self.width, dtype=self._vectors.dtype, device=self._device)
+        step = max(1, PAGES // self._reach())
+        for start in range(0, len(place), step):
+            some = self._vectors.index_select(0, place[start : start + step])
+            out[start : start + step] = self._taken(some, len(some) * self._reach())
+        return out
 
     def sketch(self, projection: Projection) -> None:
         """Sketch the rows that are not, or not by this projection."""
@@ -96,12 +104,18 @@ class Rows:
 
     def _read(self, some: slice) -> Tensor:
         some_vectors = self._vectors[some]
-        return self._taken(some_vectors.clone() if self._stream else some_vectors)
+        if not self._stream:
+            return some_vectors.to(self._device)
+        return self._taken(some_vectors.clone(), some_vectors.nbytes)
 
-    def _taken(self, vectors: Tensor) -> Tensor:
+    def _reach(self) -> int:
+        """Bytes of the map that reading one row, far from the others, may bring into memory."""
+        return max(self.width * self._vectors.element_size(), AROUND)
+
+    def _taken(self, vectors: Tensor, touched: int) -> Tensor:
         """Move vectors to the device; give the pages they came from back, or a whole map would end up in memory."""
-        self._touched += len(vectors) * max(self.width * vectors.element_size(), mmap.PAGESIZE)
-        if self._stream and self._touched > PAGES:
+        self._touched += touched
+        if self._touched >= PAGES:
             self._touched = 0
             if (
                 isinstance(self._room, np.memmap) and self._room.mode != "c"

@@ -148,9 +148,13 @@ def report_page(
     sections: list[Section] = []
     data: dict[str, Any] = {"title": answers.title, "names": answers.names.to_json()}
     if answers.has_labels:
-        evaluation = Evaluation.of(answers.labelled, answers.names)
-        sections.append(evaluation_section(evaluation))
-        data["evaluation"] = evaluation.to_json(ci=True)
+        model = Evaluation.of(map(_as_model, answers.labelled), answers.names)
+        knn = None
+        if answers.auditor is not None and answers.auditor.knn is not None:
+            knn = Evaluation.of(answers.labelled, answers.names)
+            data["evaluation_knn"] = knn.to_json()
+        sections.append(evaluation_section(model, knn))
+        data["evaluation"] = model.to_json(ci=True)
     features = Features.of(answers.labelled, answers.labeler)
     sections.append(feature_section(features, sizes=sizes, by=by, top=top))
     data["features"] = feature_data(features, sizes=sizes, by=by, top=top)
@@ -164,3 +168,8 @@ def report_page(
     shelf = Shelf.of(answers.labelled, answers.names, budget=budget)
     sections.append(Section("The documents", (Documents(shelf),)))
     return Page(answers.title, tuple(answers.summary()), tuple(sections), data)
+
+
+def _as_model(scores: TokenScores) -> TokenScores:
+    """The same with the model's own decisions on words."""
+    return TokenScores(scores.document, scores.output, scores.negative, scores.positive, scores.offset)

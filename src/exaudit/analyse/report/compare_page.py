@@ -42,6 +42,7 @@ def compare_page(
     rows: tuple[tuple[Cell, ...], ...] = (
         ("all", 100 * accuracy, len(comparison.labelled)),
         *((name, 100 * right, n) for name, (right, n) in comparison.by_side().items()),
+        *((f"labelled {name}", 100 * right, n) for name, (right, n) in comparison.by_label().items()),
     )
     blocks: list[Block] = [
         Table("Accuracy on held-out documents, in percent", ("", "accuracy", "documents"), rows, 1)

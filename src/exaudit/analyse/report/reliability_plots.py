@@ -170,10 +170,11 @@ def _coverage_plot(what: str, measured: Sequence[Measured], metric: str) -> Plot
         )
         for one in measured
     )
-    tenth, whole = series[-1].y[1], series[-1].y[-1]
+    told = [one for one, of in zip(series, measured, strict=True) if of.trust is None][-1]
+    tenth, whole = told.y[1], told.y[-1]
     return Plot(
         f"{label.capitalize()} of the {what} that are answered",
-        f"Answering only the most certain part. {series[-1].name}: {tenth:.2f} on the first tenth, {whole:.2f} on all.",
+        f"Answering only the most certain part. {told.name}: {_two(tenth)} on the first tenth, {_two(whole)} on all.",
         "share answered, in percent",
         label,
         series,
@@ -193,7 +194,7 @@ def _distances(
 ) -> Plot:
     groups = [distances] if reference is None else [distances, reference]
     centres, shares = histogram(groups)
-    names = ["this file", "documents like those the limits were fitted on"]
+    names = ["this file", "in-domain documents"]
     medians = " and ".join(f"{np.median(g):.1f} ({name})" for g, name in zip(groups, names, strict=False))
     return Plot(
         "Distance of each word to its nearest exemplar",
@@ -208,6 +209,10 @@ def _distances(
         kind="bars" if reference is None else "lines",
         marks=tuple(limits),
     )
+
+
+def _two(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.2f}"
 
 
 def _ordinal(n: int) -> str:

@@ -1,0 +1,75 @@
+"""The options of every verb that reads a user's file, as one argument."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from exaudit.cli.files import read
+from exaudit.data.document import Document
+
+__all__ = ["Reading", "reads"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read. Each field is an option on the command line."""
+
+    format: Annotated[
+        str | None,
+        typer.Option(help="jsonl, csv, tsv, conll, lines or text; by default from the file itself."),
+    ] = None
+    text_column: Annotated[str | None, typer.Option(help="The column that holds the text, in tables.")] = None
+    label_column: Annotated[str | None, typer.Option(help="The column that holds the label, in tables.")] = (
+        None
+    )
+    id_column: Annotated[
+        str | None, typer.Option(help="The column that holds the document's id, in tables.")
+    ] = None
+    columns: Annotated[
+        str | None, typer.Option(help="Column names of a table without a header, as in id,label,text.")
+    ] = None
+    token_labels: Annotated[
+        Path | None, typer.Option(help="A parallel file of token labels, for `0|1 text` lines.")
+    ] = None
+
+    def read(self, path: Path, **more: Any) -> list[Document]:
+        """The file that the verb is about."""
+        options = {field.name: getattr(self, field.name) for field in fields(self)}
+        return read(path, **options | more)
+
+    def read_beside(self, path: Path, **more: Any) -> list[Document]:
+        """A second file of the same kind; the parallel token labels are not its own."""
+        return self.read(path, token_labels=None, **more)
+
+
+def reads(verb: Callable[..., None]) -> Callable[..., None]:
+    """Let a verb that takes `reading: Reading` take each of its options on the command line instead."""
+    hints = get_type_hints(Reading, include_extras=True)
+    names = [field.name for field in fields(Reading)]
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hints[name])
+        for name in names
+    ]
+    signature = inspect.signature(verb, eval_str=True)
+    own = [
+        p.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for p in signature.parameters.values()
+        if p.name != "reading"
+    ]
+
+    @functools.wraps(verb)
+    def command(**arguments: Any) -> None:
+        reading = Reading(**{name: arguments.pop(name) for name in names})
+        verb(**arguments, reading=reading)
+
+    command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in [*own, *options]}
+    del command.__wrapped__  # typer would look through to the verb's own signature
+    return command
