@@ -19,8 +19,9 @@ from torch import Tensor, nn
 
 from exaudit.encode.packed import Packed
 from exaudit.head.adadelta import Adadelta
+from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, HeadConfig
-from exaudit.head.training import LabelledFeatures, batch_loss
+from exaudit.head.training import batch_loss
 
 FEATURES, VOCABULARY, BATCH = 1536, 7500, 50
 

@@ -38,9 +38,7 @@ def corpus(documents: int) -> list[tuple[str, ...]]:
     return lists
 
 
-def sorted_batches(
-    encoder: Transformer, lists: list[tuple[str, ...]]
-) -> Batches:
+def sorted_batches(encoder: Transformer, lists: list[tuple[str, ...]]) -> Batches:
     """The padded id batches that the encoder itself would run, captured once."""
     batches: Batches = []
     forward = encoder.module.forward
@@ -59,9 +57,7 @@ def sorted_batches(
     return batches
 
 
-def naive_batches(
-    batches: Batches, seed: int = 0
-) -> Batches:
+def naive_batches(batches: Batches, seed: int = 0) -> Batches:
     """The same sequences in an order that knows nothing of length, in fixed batches padded to their longest."""
     rows = [ids[i, : int(mask[i].sum())] for ids, mask in batches for i in range(len(ids))]
     order = np.random.default_rng(seed).permutation(len(rows))

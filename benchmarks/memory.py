@@ -24,8 +24,9 @@ import torch
 
 from exaudit.encode.cache import FeatureCache
 from exaudit.encode.packed import Packed
+from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, HeadConfig
-from exaudit.head.training import LabelledFeatures, TrainingConfig, train
+from exaudit.head.training import TrainingConfig, train
 
 DIMENSION, VOCABULARY = 1536, 7500
 

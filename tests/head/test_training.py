@@ -14,9 +14,10 @@ from literal import make_batch
 
 from exaudit.encode.packed import Packed
 from exaudit.errors import ModelError, SettingError
+from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import document_max, document_min, min_max_loss, token_loss
 from exaudit.head.network import Head, HeadConfig
-from exaudit.head.training import LabelledFeatures, TrainingConfig, evaluate, train
+from exaudit.head.training import TrainingConfig, evaluate, train
 
 
 class Planted:

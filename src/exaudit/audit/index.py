@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from exaudit.support.support_set import SupportSet
 
 __all__ = ["ExemplarIndex"]
 
-_BLOCK = 16384  # rows copied at once to the file that is streamed from
+_BLOCK = 8192  # rows copied at once to the file that is streamed from
 Rows = npt.NDArray[np.int64]
 
 
@@ -112,9 +113,12 @@ class ExemplarIndex:
         header, count = support.header, len(self._row)
         if not count:
             return np.zeros((0, header.width), header.dtype)
-        with tempfile.NamedTemporaryFile(prefix="exaudit-") as file:
+        # Written a page at a time: of a file written in large pieces, Linux maps up to 2 MB for every row that is
+        # looked at, and soon all of it counts as our memory.
+        with tempfile.NamedTemporaryFile(prefix="exaudit-", buffering=mmap.PAGESIZE) as file:
             for start in range(0, count, _BLOCK):
-                support.vectors(self._row[start : start + _BLOCK]).tofile(file)
+                for vector in support.vectors(self._row[start : start + _BLOCK]):
+                    file.write(vector.data)
             file.flush()
             return np.memmap(file.name, header.dtype, "r", shape=(count, header.width))
 

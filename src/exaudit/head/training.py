@@ -11,42 +11,32 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
-from exaudit._files import replace_file
 from exaudit._progress import progress
-from exaudit.encode.packed import Packed
-from exaudit.errors import ModelError, SettingError
+from exaudit.errors import SettingError
 from exaudit.head.adadelta import Adadelta
 from exaudit.head.batch import Batch
+from exaudit.head.checkpoint import History, TrainingState, copy_weights
+from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head
 from exaudit.metrics import Counts, best_offset, document_metrics, f_beta, token_metrics
 
-__all__ = ["DocumentFeatures", "History", "LabelledFeatures", "TrainingConfig", "train"]
+__all__ = ["TrainingConfig", "batch_loss", "evaluate", "scored", "train"]
 
 LOSSES = ("document", "min-max", "token")
 CRITERIA = ("f1", "accuracy", "loss", "token-f0.5")
 RECIPES = ("stable", "paper")
 _MEMORY = 0.7  # how much of the average of earlier epochs is kept: about three epochs count
-
-
-class DocumentFeatures(Protocol):
-    """What training reads documents from: `exaudit.encode.features.Features`, or its like."""
-
-    def __len__(self) -> int: ...
-
-    def packed(self, indices: Sequence[int]) -> Packed: ...
 
 
 @dataclass(frozen=True)
@@ -93,45 +83,6 @@ class TrainingConfig:
         return self.loss != "document"
 
 
-@dataclass(frozen=True)
-class LabelledFeatures:
-    """Features of documents with what is known of their words and labels."""
-
-    features: DocumentFeatures
-    word_counts: NDArray[np.int64]  # (documents,)
-    targets: NDArray[np.int64]  # (documents,) 0 or 1
-    token_targets: Sequence[NDArray[np.int8]] | None = None  # 0 or 1 for every word
-    word_ids: Sequence[NDArray[np.int64]] | None = None
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def batch(self, indices: Sequence[int]) -> Batch:
-        ids = None if self.word_ids is None else [self.word_ids[i] for i in indices]
-        return Batch.of(self.features.packed(indices), [int(self.word_counts[i]) for i in indices], ids)
-
-    def piece_targets(self, batch: Batch, indices: Sequence[int]) -> Tensor:
-        if self.token_targets is None:
-            raise SettingError("the token loss needs token labels, and these documents have none")
-        words = np.concatenate([self.token_targets[i] for i in indices]).astype(np.float32)  # (W,)
-        return torch.from_numpy(words).to(batch.device)[batch.words]  # (T,)
-
-
-@dataclass
-class History:
-    """What happened in each epoch, and which one was kept."""
-
-    epochs: list[dict[str, Any]] = field(default_factory=list)
-    best: int = 0  # the epoch kept, counted from 1
-
-    @property
-    def kept(self) -> dict[str, Any]:
-        return self.epochs[self.best - 1]
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 def train(
     head: Head,
     data: LabelledFeatures,
@@ -149,7 +100,7 @@ def train(
     """
     if config.loss == "token" and (data.token_targets is None or dev.token_targets is None):
         raise SettingError("--loss token needs token labels in both the training and the dev file")
-    state = _State(head, Adadelta(head.parameters(), lr=config.learning_rate))
+    state = TrainingState(head, Adadelta(head.parameters(), lr=config.learning_rate))
     identity = _identity(head, data, dev, config)
     if resume and checkpoint is not None and checkpoint.exists():
         state.restore(checkpoint, identity)
@@ -257,9 +208,6 @@ def _merit(record: dict[str, Any], config: TrainingConfig) -> float:
     return float(record["document"][config.criterion])
 
 
-# -- checkpoints: one safetensors file, its JSON in the header, replaced as a whole -------------------
-
-
 def _identity(head: Head, data: LabelledFeatures, dev: LabelledFeatures, config: TrainingConfig) -> str:
     digest = hashlib.sha256(json.dumps([head.config.to_json(), asdict(config)], sort_keys=True).encode())
     for part in (data, dev):
@@ -267,69 +215,10 @@ def _identity(head: Head, data: LabelledFeatures, dev: LabelledFeatures, config:
     return digest.hexdigest()
 
 
-class _State:
-    """Everything a resumed run needs: weights, their average, the best so far, the optimiser, the history."""
-
-    def __init__(self, head: Head, optimizer: Adadelta) -> None:
-        self.head, self.optimizer, self.history = head, optimizer, History()
-        self.average = self.best = _copy(head)
-
-    def averaged(self, memory: float) -> dict[str, Tensor]:
-        """Move the average towards the present weights, and return it."""
-        now = _copy(self.head)
-        self.average = {name: self.average[name].lerp(now[name], 1 - memory) for name in now}
-        return self.average
-
-    def save(self, path: Path, identity: str) -> None:
-        parts = {
-            "head": _copy(self.head),
-            "average": self.average,
-            "best": self.best,
-            "optimizer": self.optimizer.state(),
-        }
-        tensors = {f"{part}.{k}": v.cpu().contiguous() for part, of in parts.items() for k, v in of.items()}
-        tensors = {
-            k: v.clone() if k.startswith("best.") else v for k, v in tensors.items()
-        }  # best may be the average
-        with replace_file(path) as temporary:
-            save_file(
-                tensors, temporary, {"identity": identity, "history": json.dumps(self.history.to_json())}
-            )
-
-    def restore(self, path: Path, identity: str) -> None:
-        try:
-            with safe_open(path, "pt") as file:
-                metadata = file.metadata() or {}
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-        except SafetensorError as error:
-            raise ModelError(
-                f"{path}: the checkpoint is damaged ({error}); delete it and train anew"
-            ) from error
-        if metadata.get("identity") != identity:
-            raise ModelError(
-                f"{path}: the checkpoint is of a run with other settings or other data; "
-                "use the same command as before, or train without --resume"
-            )
-        device = self.head.weight.device
-        parts: dict[str, dict[str, Tensor]] = {}
-        for key, tensor in tensors.items():
-            part, _, name = key.partition(".")
-            parts.setdefault(part, {})[name] = tensor.to(device)
-        self.head.load_state_dict(parts["head"])
-        self.optimizer.load_state(parts["optimizer"])
-        self.average, self.best = parts["average"], parts["best"]
-        history = json.loads(metadata["history"])
-        self.history.epochs, self.history.best = history["epochs"], history["best"]
-
-
-def _copy(head: Head) -> dict[str, Tensor]:
-    return {name: tensor.detach().clone() for name, tensor in head.state_dict().items()}
-
-
 @contextmanager
 def _weights(head: Head, weights: dict[str, Tensor]) -> Iterator[None]:
     """Lend the head other weights for a while."""
-    own = _copy(head)
+    own = copy_weights(head)
     head.load_state_dict(weights)
     try:
         yield

@@ -17,9 +17,9 @@ from torch import nn
 from exaudit._progress import progress
 from exaudit.encode.packed import Packed
 from exaudit.errors import SettingError
+from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head
-from exaudit.head.training import LabelledFeatures
 
 __all__ = ["TunableEncoder", "TuningConfig", "tune"]
 

@@ -22,8 +22,9 @@ from exaudit.encode.features import Features
 from exaudit.encode.transformer import Transformer, depth
 from exaudit.encode.words import Vocabulary, read_vectors
 from exaudit.errors import DataError, SettingError
+from exaudit.head.labelled import DocumentFeatures, LabelledFeatures
 from exaudit.head.network import Head, HeadConfig
-from exaudit.head.training import DocumentFeatures, LabelledFeatures, TrainingConfig, evaluate, scored, train
+from exaudit.head.training import TrainingConfig, evaluate, scored, train
 from exaudit.head.tuning import TuningConfig, tune
 from exaudit.metrics import best_offset, stable_offset
 

@@ -1,0 +1,93 @@
+"""The state of a training run, in memory and on disk: one safetensors file, replaced as a whole after every epoch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from exaudit._files import replace_file
+from exaudit.errors import ModelError
+from exaudit.head.adadelta import Adadelta
+from exaudit.head.network import Head
+
+__all__ = ["History", "TrainingState", "copy_weights"]
+
+
+@dataclass
+class History:
+    """What happened in each epoch, and which one was kept."""
+
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    best: int = 0  # the epoch kept, counted from 1
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        return self.epochs[self.best - 1]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class TrainingState:
+    """Everything a resumed run needs: weights, their average, the best so far, the optimiser, the history."""
+
+    def __init__(self, head: Head, optimizer: Adadelta) -> None:
+        self.head, self.optimizer, self.history = head, optimizer, History()
+        self.average = self.best = copy_weights(head)
+
+    def averaged(self, memory: float) -> dict[str, Tensor]:
+        """Move the average towards the present weights, and return it."""
+        now = copy_weights(self.head)
+        self.average = {name: self.average[name].lerp(now[name], 1 - memory) for name in now}
+        return self.average
+
+    def save(self, path: Path, identity: str) -> None:
+        parts = {
+            "head": copy_weights(self.head),
+            "average": self.average,
+            "best": self.best,
+            "optimizer": self.optimizer.state(),
+        }
+        tensors = {f"{part}.{k}": v.cpu().contiguous() for part, of in parts.items() for k, v in of.items()}
+        tensors = {
+            k: v.clone() if k.startswith("best.") else v for k, v in tensors.items()
+        }  # best may be the average
+        with replace_file(path) as temporary:
+            save_file(
+                tensors, temporary, {"identity": identity, "history": json.dumps(self.history.to_json())}
+            )
+
+    def restore(self, path: Path, identity: str) -> None:
+        try:
+            with safe_open(path, "pt") as file:
+                metadata = file.metadata() or {}
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+        except SafetensorError as error:
+            raise ModelError(
+                f"{path}: the checkpoint is damaged ({error}); delete it and train anew"
+            ) from error
+        if metadata.get("identity") != identity:
+            raise ModelError(
+                f"{path}: the checkpoint is of a run with other settings or other data; "
+                "use the same command as before, or train without --resume"
+            )
+        device = self.head.weight.device
+        parts: dict[str, dict[str, Tensor]] = {}
+        for key, tensor in tensors.items():
+            part, _, name = key.partition(".")
+            parts.setdefault(part, {})[name] = tensor.to(device)
+        self.head.load_state_dict(parts["head"])
+        self.optimizer.load_state(parts["optimizer"])
+        self.average, self.best = parts["average"], parts["best"]
+        history = json.loads(metadata["history"])
+        self.history.epochs, self.history.best = history["epochs"], history["best"]
+
+
+def copy_weights(head: Head) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in head.state_dict().items()}
