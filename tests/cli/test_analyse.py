@@ -140,10 +140,13 @@ def test_compare_from_pairs(pairs: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert "40 documents of A, 40 of B" in said
     assert "chance 50.0" in said
     assert "Most typical of B" in out.read_text(encoding="utf-8")
-    assert run(["compare", str(pairs), "--out", str(tmp_path / "c.json"), *tiny]) == 0
+    named = ["--names", "old", "new"]
+    assert run(["compare", str(pairs), "--out", str(tmp_path / "c.json"), *tiny, *named]) == 0
     data = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
     assert data["documents"] == {"train": 56, "dev": 8, "test": 16}
     assert data["diffs_found"] is not None
+    assert (data["a"], data["b"]) == ("old", "new")
+    assert set(data["by_label"]) == {"Negative", "Positive"}
 
 
 def test_reliability_and_report_of_the_model_alone(folder: Path, tmp_path: Path) -> None:

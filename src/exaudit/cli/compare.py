@@ -45,6 +45,10 @@ def compare(
     ngrams: Annotated[str, typer.Option(help="Sizes of the n-grams, as in 1-5 or 1,3.")] = "1-5",
     by: Annotated[str, typer.Option(help="Rank n-grams by total or mean score.")] = "total",
     top: Annotated[int, typer.Option(help="How many n-grams to show from each end.")] = 15,
+    names: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="What to call A and B on the page; by default the files' names."),
+    ] = None,
     model: Annotated[Path | None, typer.Option(help="Keep the model in this folder.")] = None,
     seed: Annotated[int, typer.Option(help="One seed for everything random.")] = 0,
     device: Device = "auto",
@@ -73,14 +77,15 @@ def compare(
     if b is None:
         documents = read(a, **reading)
         pair_column = pair_column or _pair_column(documents, a)
-        sides, names = _apart(documents, pair_column), ("the first of each pair", "the second of each pair")
+        sides = _apart(documents, pair_column)
+        names = names or ("the first of each pair", "the second of each pair")
         held_out = None if test_pairs is None else _apart(read(test_pairs, **reading), pair_column)
     else:
         if test_pairs is not None:
             raise SettingError(
                 "--test-pairs goes with one file of pairs; with A and B give --test A_TEST B_TEST"
             )
-        sides, names = (read(a, **reading), read(b, **reading)), (a.name, b.name)
+        sides, names = (read(a, **reading), read(b, **reading)), names or (a.name, b.name)
         held_out = None if test is None else (read(test[0], **reading), read(test[1], **reading))
     labeler = Labeler(
         encoder=encoder,
