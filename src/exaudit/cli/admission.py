@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exaudit.cli.auditing import AsJson, Stream, SupportAt, opened
-from exaudit.cli.options import (
-    Columns,
-    Device,
-    Encoder,
-    Format,
-    IdColumn,
-    LabelColumn,
-    Model,
-    TextColumn,
-    TokenLabels,
-)
+from exaudit.cli.options import Device, Encoder, Model
+from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
     from exaudit.audit import Auditor, FittedAdmission
@@ -30,11 +21,13 @@ app = typer.Typer(help="Limits within which answers are admitted.", no_args_is_h
 
 
 @app.command()
+@reads
 def fit(
     model: Model,
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The documents that the K-NN was fitted on, with labels.")
     ],
+    reading: Reading,
     kind: Annotated[
         str, typer.Option(help="distance, magnitude or both: which limits apply to tokens.")
     ] = "both",
@@ -49,28 +42,13 @@ def fit(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """Fit the limits on the half of FILE that was K-NN dev, and store them."""
     from typing import cast
 
-    from exaudit.cli.files import read
     from exaudit.decide.admission import AdmissionKind
 
-    documents = read(
-        file,
-        format=format,
-        text_column=text_column,
-        label_column=label_column,
-        id_column=id_column,
-        columns=columns,
-        token_labels=token_labels,
-    )
+    documents = reading.read(file)
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         fitted = auditor.fit_admission(
             documents, kind=cast("AdmissionKind", kind), quantile=quantile, use_count=count

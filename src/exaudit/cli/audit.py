@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exaudit.cli.auditing import AsJson, Stream, SupportAt, clean, opened
-from exaudit.cli.options import (
-    Columns,
-    Device,
-    Encoder,
-    Format,
-    IdColumn,
-    LabelColumn,
-    Model,
-    TextColumn,
-    say,
-)
+from exaudit.cli.options import Device, Encoder, Model, say
+from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -33,11 +24,13 @@ __all__ = ["audit"]
 _AROUND = 12  # words shown on either side of an exemplar
 
 
+@reads
 def audit(
     model: Model,
     text: Annotated[
         str, typer.Argument(metavar="TEXT|FILE", help="A text, or a file of documents (see --id).")
     ],
+    reading: Reading,
     id: Annotated[str | None, typer.Option("--id", help="The document of FILE to audit.")] = None,
     token: Annotated[
         list[int] | None, typer.Option("--token", help="Audit this token, counted from 0; may be repeated.")
@@ -50,20 +43,8 @@ def audit(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
 ) -> None:
     """Show which words the model flags, and for each (or any chosen) word its nearest exemplars in context."""
-    reading = {
-        "format": format,
-        "text_column": text_column,
-        "label_column": label_column,
-        "id_column": id_column,
-        "columns": columns,
-    }
     document = _document(text, id, reading)
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         audited, evidence = auditor.audit(document, token or None, k=k)
@@ -77,8 +58,7 @@ def audit(
         say("no K-NN was fitted, so the exemplars have no weights (exaudit knn fit)")
 
 
-def _document(text: str, id: str | None, reading: dict[str, str | None]) -> Document:
-    from exaudit.cli.files import read
+def _document(text: str, id: str | None, reading: Reading) -> Document:
     from exaudit.data.document import Document
     from exaudit.errors import DataError, SettingError
 
@@ -91,7 +71,7 @@ def _document(text: str, id: str | None, reading: dict[str, str | None]) -> Docu
         if id is not None:
             raise SettingError(f"--id goes with a file, and there is no file {text[:80]!r}")
         return Document.from_text(text, id="text")
-    documents = read(path, **reading)
+    documents = reading.read(path)
     if id is None:
         if len(documents) == 1:
             return documents[0]

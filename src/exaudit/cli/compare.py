@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit.cli.options import Columns, Device, Format, IdColumn, LabelColumn, TextColumn, say
+from exaudit.cli.options import Device, say
+from exaudit.cli.reading import Reading, reads
 from exaudit.cli.reliability import As, Out
 
 if TYPE_CHECKING:
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
+@reads
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Documents; or pairs, A first, if B is left out.")],
+    reading: Reading,
     b: Annotated[
         Path | None, typer.Argument(metavar="[B]", help="Documents to tell from those of A.")
     ] = None,
@@ -39,7 +42,10 @@ def compare(
     tune_encoder: Annotated[
         bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer first.")
     ] = False,
-    epochs: Annotated[int, typer.Option(help="How often the training documents are seen.")] = 20,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="How often the documents are seen; by default 20, or a few on a tuned encoder."),
+    ] = None,
     filters: Annotated[int, typer.Option(help="Filters (M).")] = 1000,
     max_length: Annotated[int | None, typer.Option(help="Cut documents after so many word pieces.")] = None,
     ngrams: Annotated[str, typer.Option(help="Sizes of the n-grams, as in 1-5 or 1,3.")] = "1-5",
@@ -52,41 +58,30 @@ def compare(
     model: Annotated[Path | None, typer.Option(help="Keep the model in this folder.")] = None,
     seed: Annotated[int, typer.Option(help="One seed for everything random.")] = 0,
     device: Device = "auto",
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
 ) -> None:
     """Train on A against B, and show on held-out documents whether and by what they can be told apart."""
     from exaudit.analyse.comparison import compare as train_and_judge
     from exaudit.analyse.report import compare_page, find_format, render
     from exaudit.cli.features import ranking_of, sizes_of
-    from exaudit.cli.files import output, read
+    from exaudit.cli.files import output
     from exaudit.errors import SettingError
+    from exaudit.model.fitting import epochs_of
     from exaudit.model.labeler import Labeler
 
     kind, sizes, ranking = find_format(out, as_), sizes_of(ngrams), ranking_of(by)
-    reading = {
-        "format": format,
-        "text_column": text_column,
-        "label_column": label_column,
-        "id_column": id_column,
-        "columns": columns,
-    }
     if b is None:
-        documents = read(a, **reading)
+        documents = reading.read_beside(a)
         pair_column = pair_column or _pair_column(documents, a)
         sides = _apart(documents, pair_column)
         names = names or ("the first of each pair", "the second of each pair")
-        held_out = None if test_pairs is None else _apart(read(test_pairs, **reading), pair_column)
+        held_out = None if test_pairs is None else _apart(reading.read_beside(test_pairs), pair_column)
     else:
         if test_pairs is not None:
             raise SettingError(
                 "--test-pairs goes with one file of pairs; with A and B give --test A_TEST B_TEST"
             )
-        sides, names = (read(a, **reading), read(b, **reading)), names or (a.name, b.name)
-        held_out = None if test is None else (read(test[0], **reading), read(test[1], **reading))
+        sides, names = (reading.read_beside(a), reading.read_beside(b)), names or (a.name, b.name)
+        held_out = None if test is None else (reading.read_beside(test[0]), reading.read_beside(test[1]))
     labeler = Labeler(
         encoder=encoder,
         tune_encoder=tune_encoder,
@@ -103,7 +98,7 @@ def compare(
         names=names,
         group=pair_column,
         test=held_out,
-        report=lambda record: _report(record, epochs),
+        report=lambda record: _report(record, epochs_of(labeler)),
     )
     if model is not None:
         comparison.labeler.save(model)

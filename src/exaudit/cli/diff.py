@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exaudit.cli.options import Columns, Format, IdColumn, LabelColumn, TextColumn, say
+from exaudit.cli.options import say
+from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["diff"]
 
 
+@reads
 def diff(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Pairs; or the sources, beside a second file.")
     ],
+    reading: Reading,
     targets: Annotated[
         Path | None, typer.Argument(metavar="[TARGETS]", help="The targets, parallel to FILE.")
     ] = None,
@@ -37,31 +40,19 @@ def diff(
         typer.Option("--out", "-o", help="Where to write the token labels (JSONL); - prints them."),
     ] = None,
     show: Annotated[int | None, typer.Option(help="How many inline diffs to print; 3 with --out.")] = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
 ) -> None:
     """Label the words that an edit changed, and print the edits. No model is needed."""
-    from exaudit.cli.files import output, read
+    from exaudit.cli.files import output
     from exaudit.data.diff import pair_across, pair_by_column
     from exaudit.errors import SettingError
 
-    reading = {
-        "format": format,
-        "text_column": text_column,
-        "label_column": label_column,
-        "id_column": id_column,
-        "columns": columns,
-    }
-    documents = read(file, **reading)
+    documents = reading.read(file)
     if targets is None:
         pairs = pair_by_column(documents, pair_column or find_pair_column(documents, file), source=source)
     else:
         if source not in ("first", "second"):
             raise SettingError(f"with two files --source is first or second, not {source!r}")
-        sides = (documents, read(targets, **reading))
+        sides = (documents, reading.read_beside(targets))
         pairs = pair_across(*(sides if source == "first" else sides[::-1]), pair_column)
     to_stdout = str(out) == "-"
     if out is not None:

@@ -9,25 +9,17 @@ from typing import Annotated
 import typer
 
 from exaudit.cli.auditing import Admit, RuleName, Stream, SupportAt, UseKNN, chosen_rule, opened
-from exaudit.cli.options import (
-    Columns,
-    Device,
-    Encoder,
-    Format,
-    IdColumn,
-    LabelColumn,
-    Model,
-    TextColumn,
-    TokenLabels,
-    say,
-)
+from exaudit.cli.options import Device, Encoder, Model, say
+from exaudit.cli.reading import Reading, reads
 
 __all__ = ["evaluate"]
 
 
+@reads
 def evaluate(
     model: Model,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with labels.")],
+    reading: Reading,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, fractions of one, and nothing else.")
     ] = False,
@@ -41,31 +33,16 @@ def evaluate(
     stream: Stream = False,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """Document and token metrics, with random and majority baselines beside them.
 
     With --rule or --knn the decisions of the rule are scored; with --admit, only what is admitted.
     """
     from exaudit.analyse.evaluation import Evaluation
-    from exaudit.cli.files import read
     from exaudit.model.labeler import Labeler
 
     chosen = chosen_rule(rule, knn)
-    documents = read(
-        file,
-        format=format,
-        text_column=text_column,
-        label_column=label_column,
-        id_column=id_column,
-        columns=columns,
-        token_labels=token_labels,
-    )
+    documents = reading.read(file)
     if chosen is None and not admit:
         labeler = Labeler.load(model, device=device, encoder=encoder)
         evaluation = Evaluation.of(labeler.iter_label(documents, total=len(documents)), labeler.names_)

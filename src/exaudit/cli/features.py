@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit.cli.options import (
-    Columns,
-    Device,
-    Encoder,
-    Format,
-    IdColumn,
-    LabelColumn,
-    Model,
-    TextColumn,
-    TokenLabels,
-    say,
-)
+from exaudit.cli.options import Device, Encoder, Model, say
+from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
     from exaudit.analyse.features import By
@@ -30,9 +21,11 @@ __all__ = ["features", "sizes_of"]
 FORMATS = ("table", "csv", "json")
 
 
+@reads
 def features(
     model: Model,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents, with or without labels.")],
+    reading: Reading,
     ngrams: Annotated[str, typer.Option(help="Sizes of the n-grams, as in 1-5 or 1,3.")] = "1-5",
     by: Annotated[str, typer.Option(help="Rank n-grams by mean or total score.")] = "mean",
     top: Annotated[int, typer.Option(help="How many to show from the top and from the bottom.")] = 20,
@@ -43,12 +36,6 @@ def features(
     ] = None,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """Score n-grams and documents for each class, from the documents predicted as that class."""
     from exaudit.analyse.features import Features
@@ -64,15 +51,8 @@ def features(
         raise SettingError(f"--as is {as_!r}; choose one of {', '.join(FORMATS)}")
     if top < 1:
         raise SettingError(f"--top is {top}; give 1 or more")
-    reading: dict[str, Any] = {
-        "format": format,
-        "text_column": text_column,
-        "label_column": label_column,
-        "id_column": id_column,
-        "columns": columns,
-    }
     notes = Notes(file)
-    documents = iter_documents(file, token_labels=token_labels, notes=notes, **reading)  # not all at once
+    documents = iter_documents(file, notes=notes, **asdict(reading))  # not all at once
     labeler = Labeler.load(model, device=device, encoder=encoder)
     found = Features.of(labeler.iter_label(documents), labeler)
     if not len(found):

@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exaudit.cli.auditing import AsJson, Stream, SupportAt, opened
-from exaudit.cli.options import (
-    Columns,
-    Device,
-    Encoder,
-    Format,
-    IdColumn,
-    LabelColumn,
-    Model,
-    TextColumn,
-    TokenLabels,
-)
+from exaudit.cli.options import Device, Encoder, Model
+from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
     from exaudit.audit import FittedKNN
@@ -30,9 +21,11 @@ app = typer.Typer(help="The K-NN over exemplars.", no_args_is_help=True)
 
 
 @app.command()
+@reads
 def fit(
     model: Model,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Held-out documents; labels are not needed.")],
+    reading: Reading,
     kind: Annotated[str, typer.Option(help="dist, const or equal: how exemplars are weighted.")] = "dist",
     k: Annotated[int, typer.Option("-k", "--k", help="Exemplars for each token.")] = 8,
     exemplar_labels: Annotated[
@@ -45,32 +38,17 @@ def fit(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """Learn the K-NN's parameters on one half of FILE, choose the epoch on the other, and store them."""
     from typing import cast
 
-    from exaudit.cli.files import read
     from exaudit.decide.knn import Kind
     from exaudit.errors import SettingError
 
     choices = {"auto": None, "document": False, "token": True}
     if exemplar_labels not in choices:
         raise SettingError(f"--exemplar-labels is document, token or auto, not {exemplar_labels!r}")
-    documents = read(
-        file,
-        format=format,
-        text_column=text_column,
-        label_column=label_column,
-        id_column=id_column,
-        columns=columns,
-        token_labels=token_labels,
-    )
+    documents = reading.read(file)
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         fitted = auditor.fit_knn(
             documents,

@@ -9,24 +9,17 @@ from typing import Annotated
 import typer
 
 from exaudit.cli.auditing import Admit, RuleName, Stream, SupportAt, UseKNN, chosen_rule, opened
-from exaudit.cli.options import (
-    Columns,
-    Device,
-    Encoder,
-    Format,
-    IdColumn,
-    LabelColumn,
-    Model,
-    TextColumn,
-    say,
-)
+from exaudit.cli.options import Device, Encoder, Model, say
+from exaudit.cli.reading import Reading, reads
 
 __all__ = ["label"]
 
 
+@reads
 def label(
     model: Model,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents, with or without labels.")],
+    reading: Reading,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to write; standard output by default.")
     ] = None,
@@ -37,28 +30,16 @@ def label(
     stream: Stream = False,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
 ) -> None:
     """Write one JSON object a document: its decision and score, and those of every word.
 
     With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set.
     """
-    from exaudit.cli.files import output, read
+    from exaudit.cli.files import output
     from exaudit.model.labeler import Labeler
 
     chosen = chosen_rule(rule, knn)
-    documents = read(
-        file,
-        format=format,
-        text_column=text_column,
-        label_column=label_column,
-        id_column=id_column,
-        columns=columns,
-    )
+    documents = reading.read(file)
     if chosen is None and not admit:
         labeler = Labeler.load(model, device=device, encoder=encoder)
         with output(out) as stream_out:

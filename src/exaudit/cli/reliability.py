@@ -7,18 +7,8 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.options import (
-    Columns,
-    Device,
-    Encoder,
-    Format,
-    IdColumn,
-    LabelColumn,
-    Model,
-    TextColumn,
-    TokenLabels,
-    say,
-)
+from exaudit.cli.options import Device, Encoder, Model, say
+from exaudit.cli.reading import Reading, reads
 
 __all__ = ["As", "Out", "Reference", "reliability"]
 
@@ -34,36 +24,25 @@ Reference = Annotated[
 ]
 
 
+@reads
 def reliability(
     model: Model,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents, best with labels.")],
     out: Out,
+    reading: Reading,
     as_: As = None,
     reference: Reference = None,
     support: Annotated[Path | None, typer.Option(help="The support set, if not in the model folder.")] = None,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """Right and wrong by the size of the output and by distance; of the K-NN as well where one was fitted."""
     from exaudit.analyse.report import Answers, find_format, reliability_page, render
-    from exaudit.cli.files import output, read
+    from exaudit.cli.files import output
 
     kind = find_format(out, as_)
-    reading = {
-        "format": format,
-        "text_column": text_column,
-        "label_column": label_column,
-        "id_column": id_column,
-        "columns": columns,
-    }
-    documents = read(file, token_labels=token_labels, **reading)
-    in_domain = None if reference is None else read(reference, **reading)
+    documents = reading.read(file)
+    in_domain = None if reference is None else reading.read_beside(reference)
     answers = Answers.of(
         model,
         documents,

@@ -7,27 +7,19 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.options import (
-    Columns,
-    Device,
-    Encoder,
-    Format,
-    IdColumn,
-    LabelColumn,
-    Model,
-    TextColumn,
-    TokenLabels,
-    say,
-)
+from exaudit.cli.options import Device, Encoder, Model, say
+from exaudit.cli.reading import Reading, reads
 from exaudit.cli.reliability import As, Out, Reference
 
 __all__ = ["report"]
 
 
+@reads
 def report(
     model: Model,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents, best with labels.")],
     out: Out,
+    reading: Reading,
     as_: As = None,
     ngrams: Annotated[str, typer.Option(help="Sizes of the n-grams, as in 1-5 or 1,3.")] = "1-5",
     by: Annotated[str, typer.Option(help="Rank n-grams by mean or total score.")] = "mean",
@@ -37,28 +29,15 @@ def report(
     support: Annotated[Path | None, typer.Option(help="The support set, if not in the model folder.")] = None,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """How right the model is, what it goes by, when to trust it, and every document with its words marked."""
     from exaudit.analyse.report import Answers, find_format, render, report_page
     from exaudit.cli.features import ranking_of, sizes_of
-    from exaudit.cli.files import output, read
+    from exaudit.cli.files import output
 
     kind, sizes, ranking = find_format(out, as_), sizes_of(ngrams), ranking_of(by)
-    reading = {
-        "format": format,
-        "text_column": text_column,
-        "label_column": label_column,
-        "id_column": id_column,
-        "columns": columns,
-    }
-    documents = read(file, token_labels=token_labels, **reading)
-    in_domain = None if reference is None else read(reference, **reading)
+    documents = reading.read(file)
+    in_domain = None if reference is None else reading.read_beside(reference)
     answers = Answers.of(
         model,
         documents,

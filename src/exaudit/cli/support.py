@@ -22,17 +22,8 @@ from exaudit.cli.auditing import (
     prefixed,
     report_edit,
 )
-from exaudit.cli.options import (
-    Columns,
-    Device,
-    Encoder,
-    Format,
-    IdColumn,
-    LabelColumn,
-    Model,
-    TextColumn,
-    TokenLabels,
-)
+from exaudit.cli.options import Device, Encoder, Model
+from exaudit.cli.reading import Reading, reads
 
 __all__ = ["app"]
 
@@ -49,9 +40,11 @@ Version = Annotated[
 
 
 @app.command()
+@reads
 def build(
     model: Model,
     file: Labelled,
+    reading: Reading,
     replace: Annotated[
         bool, typer.Option("--replace", help="Put these documents in the place of all that are there.")
     ] = False,
@@ -66,25 +59,9 @@ def build(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """Make the support set: an exemplar for every token of FILE. A stopped build goes on when run again."""
-    from exaudit.cli.files import read
-
-    documents = read(
-        file,
-        format=format,
-        text_column=text_column,
-        label_column=label_column,
-        id_column=id_column,
-        columns=columns,
-        token_labels=token_labels,
-    )
+    documents = reading.read(file)
     with opened(model, support, device=device, encoder=encoder) as auditor:
         edit = auditor.build(
             prefixed(documents, id_prefix),
@@ -98,9 +75,11 @@ def build(
 
 
 @app.command()
+@reads
 def add(
     model: Model,
     file: Labelled,
+    reading: Reading,
     replace: Annotated[
         bool, typer.Option("--replace", help="Documents with an id that is there take its place.")
     ] = False,
@@ -113,25 +92,9 @@ def add(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
-    format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    token_labels: TokenLabels = None,
 ) -> None:
     """Add the documents of FILE, without training anything."""
-    from exaudit.cli.files import read
-
-    documents = read(
-        file,
-        format=format,
-        text_column=text_column,
-        label_column=label_column,
-        id_column=id_column,
-        columns=columns,
-        token_labels=token_labels,
-    )
+    documents = reading.read(file)
     documents = prefixed(documents, id_prefix)
     with opened(model, support, device=device, encoder=encoder) as auditor:
         edit_or_preview(
