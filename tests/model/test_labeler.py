@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from exaudit.analyse.evaluation import Evaluation
 from exaudit.errors import DataError, ExauditError, ModelError, SettingError
 from exaudit.model import folder
 from exaudit.model import labeler as module
@@ -95,6 +96,13 @@ def test_save_and_load_give_the_same_bits(trained: Labeler, tmp_path: Path) -> N
     card = (tmp_path / "model" / "README.md").read_text()
     assert "positive" in card
     assert "epoch kept" in card
+
+
+def test_the_record_tells_what_evaluate_would(trained: Labeler) -> None:
+    dev = reviews(80)[60:]
+    evaluation = Evaluation.of(trained.label(dev), trained.names_)
+    assert trained.record_["dev"]["document"] == pytest.approx(evaluation.document_metrics())
+    assert trained.record_["dev"]["token"] == pytest.approx(evaluation.token_metrics(), abs=1e-3)
 
 
 def test_label_json_maps_back_to_the_text(trained: Labeler) -> None:

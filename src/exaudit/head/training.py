@@ -183,10 +183,14 @@ def scored(
             yield logits[b], scores[first:last]
 
 
-def evaluate(head: Head, dev: LabelledFeatures, *, by_tokens: bool) -> dict[str, Any]:
+def evaluate(
+    head: Head, dev: LabelledFeatures, *, by_tokens: bool, offset: float = 0.0, document_offset: float = 0.0
+) -> dict[str, Any]:
     """Document metrics, mean document loss, and token metrics where token labels are known."""
     logits, scores = zip(*scored(head, dev), strict=True)
-    outputs = np.array([s.max() for s in scores]) if by_tokens else np.array(logits)
+    outputs = (
+        np.array([s.max() for s in scores]) - offset if by_tokens else np.array(logits) - document_offset
+    )
     loss = np.logaddexp(0, np.where(dev.targets == 1, -outputs, outputs)).mean()
     result: dict[str, Any] = {
         "dev_loss": float(loss),
@@ -194,9 +198,8 @@ def evaluate(head: Head, dev: LabelledFeatures, *, by_tokens: bool) -> dict[str,
     }
     if dev.token_targets is not None:
         words, truth = np.concatenate(scores), np.concatenate(dev.token_targets)
-        result["token"] = token_metrics(Counts.of(words > 0, truth))
-        offset = best_offset(words, truth)
-        result["token_best_f0.5"] = f_beta(words > offset, truth, 0.5)
+        result["token"] = token_metrics(Counts.of(words > offset, truth))
+        result["token_best_f0.5"] = f_beta(words > best_offset(words, truth), truth, 0.5)
     return result
 
 
