@@ -54,8 +54,8 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     filters, widths, dropout, pool : the head; see `HeadConfig`. pool None means max, but none (each token by its
         own filters) where a tuned encoder is trained on token labels.
     loss : "document", "min-max" or "token".
-    epochs, batch_size, learning_rate, select : training; epochs None means 20, or a few on a tuned encoder;
-        `select` is f1, accuracy, loss or token-f0.5.
+    epochs, batch_size, learning_rate, select : training; epochs None means 12 (20 with recipe paper), or a few on
+        a tuned encoder; `select` is f1, accuracy, loss or token-f0.5.
     recipe : "stable" (falling rate, averaged weights, boundary of the documents tuned on dev) or "paper".
     positive : the positive class, where its name does not tell.
     seed, device, precision : precision "bfloat16" runs the encoder in half precision on a GPU.
