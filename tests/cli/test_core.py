@@ -255,13 +255,22 @@ def test_interrupt_is_one_line_and_keeps_the_checkpoint(data: Path, tmp_path: Pa
         "--out",
         str(out),
     ]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # A shell that started the tests in the background has switched Ctrl-C off for them and their children.
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     checkpoint = tmp_path / "model.partial" / "checkpoint.safetensors"
     deadline = time.monotonic() + 60
     while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    try:
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert "Traceback" not in err
     assert err.strip().splitlines()[-1] == "exaudit: interrupted"
