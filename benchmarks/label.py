@@ -4,7 +4,7 @@ of_encoder       documents a second of `Labeler.iter_label`, over those of the T
                  length-sorted batches (its forward pass and nothing else)
 sorted_vs_naive  the Transformer alone on length-sorted batches, over fixed batches in file order, padded to the longest
 
-    python benchmarks/label.py [--documents 1500]
+    python benchmarks/label.py [--documents 500]
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from exaudit.data.document import Document
 from exaudit.data.sample import sample_documents
 from exaudit.encode.transformer import Transformer
 from exaudit.model.labeler import Labeler
@@ -82,17 +83,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--documents", type=int, default=1500)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--documents", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     lists = corpus(options.documents)
     train = sample_documents("learner", 200, seed=0)
     labeler = Labeler(epochs=1, device="cpu", cache="").fit(train)
     encoder = labeler.encoder_
+    documents = [Document.from_tokens(tokens, id=str(i)) for i, tokens in enumerate(lists)]
     in_order = sorted_batches(encoder, lists)
     naive = naive_batches(in_order)
     jobs: dict[str, Callable[[], object]] = {
-        "label": lambda: list(labeler.iter_label([list(tokens) for tokens in lists])),
+        "label": lambda: list(labeler.iter_label(documents)),
         "encoder": lambda: run(encoder, in_order),
         "naive": lambda: run(encoder, naive),
     }

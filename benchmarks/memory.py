@@ -34,14 +34,8 @@ DIMENSION, VOCABULARY = 1536, 7500
 class Stand:
     """Stands in for the encoder: random vectors of the right width."""
 
-    name, fingerprint, layers, dimension, max_length, changed = (
-        "stand-in",
-        "0" * 64,
-        (1, 2, 3, 4),
-        DIMENSION,
-        None,
-        False,
-    )
+    name, fingerprint, layers, dtype = "stand-in", "0" * 64, (1, 2, 3, 4), "float32"
+    dimension, max_length, changed = DIMENSION, None, False
 
     def batches(
         self, token_lists: Sequence[Sequence[str]], *, desc: str | None = None

@@ -83,6 +83,32 @@ def test_exemplars_are_the_responses_before_the_relu_averaged_over_words(shape: 
         np.testing.assert_allclose(ours.numpy(), words, atol=1e-5)
 
 
+def test_decomposition_follows_the_weights_as_they_change() -> None:
+    shape = {
+        "lengths": [4, 6],
+        "features": 3,
+        "vocabulary": 5,
+        "filters": 6,
+        "widths": (1,),
+        "classes": 2,
+        "seed": 2,
+    }
+    head, batch = build(shape)
+    before = head.decompose(batch).scores.clone()
+    with torch.no_grad():
+        head.embedding.mul_(2)
+    after = head.decompose(batch).scores
+    assert not torch.equal(before, after)
+    fresh, _ = build(shape)
+    fresh.load_state_dict(head.state_dict())
+    assert torch.equal(fresh.decompose(batch).scores, after)
+    torch.testing.assert_close(head.double().decompose(_double(batch)).scores.float(), after)
+
+
+def _double(batch: Batch) -> Batch:
+    return Batch(batch.vectors.double(), batch.bounds, batch.words, batch.word_bounds, batch.word_ids)
+
+
 def test_pool_none_scores_every_piece_by_its_own_filters() -> None:
     shape = {
         "lengths": [3, 5],

@@ -80,6 +80,7 @@ class Head(nn.Module):
         self.sparse_gradients = (
             True  # of the word embeddings: a step touches a few hundred words of thousands
         )
+        self._words: tuple[list[tuple[int, int]], Tensor] | None = None  # see _word_responses
         c = config
         self.filters = nn.ParameterList(torch.empty(c.filters, q * c.inputs) for q in c.widths)  # (M, Q * D)
         self.filter_biases = nn.ParameterList(torch.empty(c.filters) for _ in c.widths)  # (M,)
@@ -145,24 +146,36 @@ class Head(nn.Module):
     @torch.no_grad()
     def decompose(self, batch: Batch, *, exemplars: bool = False) -> Decomposition:
         """Scores of every word, and its exemplar vectors where asked for."""
-        if not exemplars:
+        if self.config.widths != (1,):
+            if exemplars:
+                raise SettingError(
+                    "exemplar vectors are defined for filters of width 1 only (train with --widths 1)"
+                )
             was_training = self.training
             self.eval()
             logits, scores = self(batch)
             self.train(was_training)
             return Decomposition(logits, _word_means(batch, scores, fallback=self.bias), None)
-        if self.config.widths != (1,):
-            raise SettingError(
-                "exemplar vectors are defined for filters of width 1 only (train with --widths 1)"
-            )
-        embedded = None if self.embedding is None else embedding(batch.word_ids, self.embedding)  # type: ignore[arg-type]
-        h = responses(batch.vectors, embedded, self.filters[0], self.filter_biases[0])  # (T, M)
+        h = responses(
+            batch.vectors, None, self.filters[0][:, : self.config.features], self.filter_biases[0]
+        )  # (T, M)
+        if self.embedding is not None and batch.word_ids is not None:
+            h += self._word_responses()[batch.word_ids]
         best, rows = segment_max(h, batch.bounds)
         g = best.relu()  # (B, M)
         pooled = self.config.pool == "max"
         scores = self.contributions(batch, g, rows) if pooled else self.logits(h.relu())  # (T, C)
-        vectors = _word_means(batch, h, fallback=self.filter_biases[0])  # (W, M)
+        vectors = _word_means(batch, h, fallback=self.filter_biases[0]) if exemplars else None  # (W, M)
         return Decomposition(self.logits(g), _word_means(batch, scores, fallback=self.bias), vectors)
+
+    def _word_responses(self) -> Tensor:
+        """What the filters make of each word's embedding: one row a word, computed once for the present weights."""
+        if self.embedding is None:
+            raise SettingError("this head has no word embeddings")
+        state = [(p._version, p.data_ptr()) for p in (self.embedding, self.filters[0])]
+        if self._words is None or self._words[0] != state:
+            self._words = (state, self.embedding @ self.filters[0][:, self.config.features :].t())  # (V, M)
+        return self._words[1]
 
     # -- parts ------------------------------------------------------------------------------------------
 
