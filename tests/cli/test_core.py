@@ -245,23 +245,10 @@ def test_a_killed_run_resumes_to_the_same_weights(data: Path, tmp_path: Path) ->
 def test_interrupt_is_one_line_and_keeps_the_checkpoint(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
     settings = [*SMALL[:-2], "--epochs", "5000"]
-    command = [
-        sys.executable,
-        "-m",
-        "exaudit",
-        "train",
-        str(data / "learner.train.tsv"),
-        *settings,
-        "--out",
-        str(out),
-    ]
     # A shell that started the tests in the background has switched Ctrl-C off for them and their children.
-    process = subprocess.Popen(
-        command,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
+    code = "from signal import *; signal(SIGINT, default_int_handler); from exaudit.cli import main; main()"
+    arguments = ["train", str(data / "learner.train.tsv"), *settings, "--out", str(out)]
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
     checkpoint = tmp_path / "model.partial" / "checkpoint.safetensors"
     deadline = time.monotonic() + 60
     while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
