@@ -49,12 +49,15 @@ def demo(
 
     console = Console()
     labelled = sharp.label(splits["test"])
-    console.print("\nSentences never seen. [bold white on blue]Marked[/]: the model's words. ", end="")
-    console.print("[underline]Underlined[/]: the truth.\n")
+    if console.is_terminal:
+        console.print("\nSentences never seen. [bold white on blue]Marked[/]: the model's words. ", end="")
+        console.print("[underline]Underlined[/]: the truth.\n")
+    else:  # no colours in a file or a log
+        console.print("\nSentences never seen. [so]: the model's words. _so_: the truth.\n", markup=False)
     for scores in labelled[:8]:
         truth = sharp.names_.token_targets(scores.document)
         console.print(f"  {sharp.names_.name(scores.decision)}  ", style="dim", end="", markup=False)
-        console.print(_coloured(scores, truth))
+        console.print(_coloured(scores, truth, plain=not console.is_terminal))
     for name, model in (("base", base), ("min-max", sharp)):
         table = Evaluation.of(model.label(splits["test"]), model.names_).render()
         console.print(f"\n{name}: test sentences, in percent\n{table}", markup=False, highlight=False)
@@ -79,8 +82,8 @@ def _report(what: str, record: dict[str, Any]) -> None:
     )
 
 
-def _coloured(scores: TokenScores, truth: NDArray[np.int8] | None) -> Text:
-    """The words of a document, coloured by decision and underlined by truth."""
+def _coloured(scores: TokenScores, truth: NDArray[np.int8] | None, *, plain: bool) -> Text:
+    """The words of a document, coloured by decision and underlined by truth; or in signs, where there is no colour."""
     from rich.text import Text
 
     text = Text()
@@ -88,5 +91,8 @@ def _coloured(scores: TokenScores, truth: NDArray[np.int8] | None) -> Text:
         style = "bold white on blue" if scores.decisions[n] else ""
         if truth is not None and truth[n]:
             style += " underline"
+        if plain:
+            token = f"_{token}_" if truth is not None and truth[n] else token
+            token = f"[{token}]" if scores.decisions[n] else token
         text.append(token, style=style.strip()).append(" ")
     return text
