@@ -22,7 +22,8 @@ from exaudit.errors import EncoderError, SettingError
 
 __all__ = ["DEFAULT_LAYERS", "Transformer", "depth"]
 
-# Chosen by token F0.5 on FCE; the last layers of sentence-embedding models have lost token-level detail.
+# MiniLM: by token F0.5 on FCE (docs/results.md); gte-small: a first guess. The last layers of sentence-embedding
+# models have lost token-level detail.
 DEFAULT_LAYERS: dict[str, tuple[int, ...]] = {MINILM: (2, 3, 4, 5), "gte-small": (3, 4, 5, 6)}
 _LAST = 4  # layers of any other encoder: the last four, as in the paper
 # Padding included. CPU: 512 and 1024 were faster than 2048 and 4096 for MiniLM on one thread. CUDA: not measured yet.
