@@ -50,7 +50,8 @@ def audited(
         limits = TokenLimits((1.0, 1.0), (-0.5, 0.5))
         mask = np.array(admitted, dtype=bool)
         admission = TokenAdmission(mask, signs, outputs, near[:, 0], ones[:, 0], "both", limits)
-    exemplar = Exemplar(0, "train-1", 1, ("an", "exemplar", "here"), 0.5, 1.25, "pos", 1)
+    kept = np.array([-1.0, 1.25, 0.5], dtype=np.float32)
+    exemplar = Exemplar(0, "train-1", 1, ("an", "exemplar", "here"), 0.5, 1.25, "pos", (0, 1, 0), kept)
     return Audited(
         plain.document,
         plain.output,

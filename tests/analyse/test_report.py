@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -35,6 +36,7 @@ from exaudit.analyse.report import (
 )
 from exaudit.analyse.report.exemplar_tables import exemplar_section
 from exaudit.analyse.report.svg import PALETTE, svg
+from exaudit.audit.evidence import Exemplar
 from exaudit.data.labels import LabelNames
 from exaudit.errors import SettingError
 from exaudit.model.scores import TokenScores
@@ -220,6 +222,154 @@ def test_exemplar_tables_show_decided_and_missed_words() -> None:
     assert json.dumps(table.to_json())
     silent = scored("x", [-1.0], id="t")
     assert choose([silent, one], NAMES) == [one]
+
+
+class Lines(HTMLParser):
+    """The rows of the tables of a page: the texts of the cells, and each marked part with its classes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.rows: list[list[str]] = []
+        self.marks: dict[str, list[tuple[str, str]]] = {}
+        self.inside = False
+        self.kind = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        elif tag == "td":
+            self.rows[-1].append("")
+            self.inside = True
+        elif tag == "span":
+            self.kind = (dict(attrs)["class"] or "").strip()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "td":
+            self.inside = False
+        elif tag == "span":
+            self.kind = ""
+
+    def handle_data(self, data: str) -> None:
+        if not self.inside:
+            return
+        self.rows[-1][-1] += data
+        if self.kind:
+            self.marks.setdefault(self.rows[-1][0], []).append((self.kind, data))
+
+    def cell(self, name: str) -> str:
+        (found,) = [row[1] for row in self.rows if row[:1] == [name]]
+        return found.strip()
+
+
+def table_of(
+    text: str,
+    kept: list[float],
+    labels: list[int | None],
+    *,
+    position: int = 0,
+    truth: list[int] | None = None,
+    offset: float = 0.0,
+    id: str = "train-7",
+) -> ExemplarTable:
+    """The document "a b c", of which b is decided positive, with an exemplar in a text of these scores and labels."""
+    plain = replace(scored("a b c", [-1, 1, -1], id="s", token_labels=truth), offset=offset)
+    values = np.array(kept, dtype=np.float32)
+    near = Exemplar(
+        5, id, position, tuple(text.split()), 34.04, kept[position] - offset, "pos", tuple(labels), values
+    )
+    return ExemplarTable.of(
+        replace(audited(plain, [-1, 1, -1], [1] * 3), offset=offset, nearest=(near,) * 3), NAMES
+    )
+
+
+def test_exemplar_tables_mark_all_truth_and_all_predictions() -> None:
+    """As the paper's appendix does; the marks are recounted from scores, labels and the boundary."""
+    words, kept, labels = "all the informations you need", [0.5, -0.5, 0.9, 0.7, 0.2], [0, 1, 1, 0, 0]
+    table = table_of(words, kept, labels, position=2, truth=[0, 1, 1], offset=0.5)
+    shown = Lines(to_html(Page("t", (), (exemplar_section([table]),))))
+    tokens = words.split()
+    assert shown.cell("True") == "a b[1] c[2]"
+    assert shown.marks["True"] == [("y", "b"), ("t", "[1]"), ("y", "c"), ("t", "[2]")]
+    assert shown.cell("Pred.") == "a b[1] c[2]"
+    assert shown.marks["Pred."] == [("d u", "b"), ("t", "[1]"), ("t", "[2]")]
+    for place in (1, 2):
+        for line, mark, marked in (
+            ("True", "y", [w for w, y in zip(tokens, labels, strict=True) if y == 1]),
+            ("Pred.", "d u", [w for w, s in zip(tokens, kept, strict=True) if s > 0.5]),
+        ):
+            name = f"Exemplar [{place}] {line}"
+            assert shown.cell(name) == words.replace("informations", f"informations[{place}]")
+            assert [text for kind, text in shown.marks[name] if kind == mark] == marked
+            assert [text for kind, text in shown.marks[name] if kind != mark] == [f"[{place}]"]
+        facts = shown.cell(f"Exemplar [{place}] Dist.")
+        assert facts == "34.04 (document train-7, labelled pos; score +0.40)"
+    text = to_markdown(Page("t", (), (exemplar_section([table]),)))
+    left, right = "&#91;", "&#93;"
+    assert f"| True | a <u>b</u>{left}1{right} <u>c</u>{left}2{right} |" in text
+    assert f"| Pred. | a **<u>b</u>**{left}1{right} c{left}2{right} |" in text
+    name, tagged = f"Exemplar {left}1{right}", f"{left}1{right}"
+    assert f"| {name} True | all <u>the</u> <u>informations</u>{tagged} you need |" in text
+    assert f"| {name} Pred. | all the **<u>informations</u>**{tagged} **<u>you</u>** need |" in text
+    data = json.loads(json.dumps(table.to_json()))
+    assert (data["predictions"], data["token_labels"]) == ([0, 1, 0], [0, 1, 1])
+    for row in data["rows"]:
+        assert row["exemplar"]["document"] == tokens
+        assert row["exemplar"]["predictions"] == [0, 0, 1, 1, 0]
+        assert row["exemplar"]["token_labels"] == labels
+        assert (row["exemplar"]["prediction"], row["exemplar"]["token_label"]) == (1, 1)
+
+
+def test_exemplar_tables_say_where_truth_is_not_known() -> None:
+    unknown = "The token labels of this document are not known."
+    shown = Lines(to_html(Page("t", (), (exemplar_section([table_of("x y", [1.0, -1.0], [None, None])]),))))
+    assert shown.cell("True") == shown.cell("Exemplar [1] True") == unknown
+    assert shown.cell("Exemplar [1] Pred.") == "x[1] y"
+    table = table_of("w x y z", [1.0, -1.0, 1.0, 1.0], [None, None, 1, 0], position=1)
+    shown = Lines(to_html(Page("t", (), (exemplar_section([table]),))))
+    assert shown.cell("Exemplar [1] True") == "w[?] x[1?] y z"
+    assert [text for kind, text in shown.marks["Exemplar [1] True"] if kind == "y"] == ["y"]
+    assert shown.cell("Exemplar [1] Pred.") == "w x[1] y z"
+    data = table.to_json()
+    assert data["token_labels"] is None
+    assert data["rows"][0]["exemplar"]["token_labels"] == [None, None, 1, 0]
+    assert data["rows"][0]["exemplar"]["token_label"] is None
+
+
+@pytest.mark.parametrize(
+    ("count", "position", "first", "last"),
+    [(120, 119, 0, 120), (500, 0, 0, 120), (500, 250, 190, 310), (500, 499, 380, 500), (121, 60, 0, 120)],
+)
+def test_of_long_documents_the_part_around_the_exemplar_is_shown(
+    count: int, position: int, first: int, last: int
+) -> None:
+    words = [f"w{n}" for n in range(count)]
+    table = table_of(" ".join(words), [1.0] * count, [1] * count, position=position)
+    shown = Lines(to_html(Page("t", (), (exemplar_section([table]),))))
+    around = [w + ("[1]" if n == position else "") for n, w in enumerate(words)][first:last]
+    literal = " ".join([*(["…"] if first else []), *around, *(["…"] if last < count else [])])
+    for line, mark in (("True", "y"), ("Pred.", "d u")):
+        assert shown.cell(f"Exemplar [1] {line}") == literal
+        marked = [text for kind, text in shown.marks[f"Exemplar [1] {line}"] if kind == mark]
+        assert marked == words[first:last]
+    assert table.to_json()["rows"][0]["exemplar"]["document"] == words
+
+
+def test_texts_of_exemplars_stay_texts() -> None:
+    count = len(NASTY.split())
+    labels = [None, *([1] * (count - 1))]
+    table = table_of(NASTY, [1.0] * count, labels, position=3, truth=[0, 1, 0], id="<b>id</b> a|b")
+    page = Page("t", (), (exemplar_section([table]),))
+    found = Tags(to_html(page))
+    tags = [tag for tag, _ in found.tags]
+    assert tags.count("script") == 1, "our own"
+    assert not {"img", "b"} & set(tags)
+    assert Lines(to_html(page)).cell("Exemplar [1] Pred.").split() == [
+        word + "[1]" * (n == 3) for n, word in enumerate(NASTY.split())
+    ]
+    text = to_markdown(page)
+    assert set(re.findall(r"<[^>]*>?", text)) == {"<u>", "</u>"}
+    assert {line.count("|") for line in text.splitlines() if line.startswith("|")} == {3}
 
 
 # -- in a browser -----------------------------------------------------------------------------------------

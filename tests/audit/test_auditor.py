@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exaudit.audit import Auditor, OverlapWarning
+from exaudit.audit import Auditor, Exemplar, OverlapWarning
 from exaudit.audit import building as building_module
 from exaudit.audit.building import chunks, documents_key
 from exaudit.data.document import Document
@@ -268,6 +268,71 @@ def test_a_document_finds_itself(auditor: Auditor, splits: Splits) -> None:
     evidence = auditor.explain(splits["train"][5], 1, k=1)
     assert evidence.exemplars[0].distance == pytest.approx(0, abs=1e-5)
     assert evidence.exemplars[0].token == splits["train"][5].tokens[1]
+
+
+@pytest.mark.parametrize("boundary", [0.0, -0.2])
+def test_exemplars_bring_their_whole_document(
+    auditor: Auditor, labeler: Labeler, splits: Splits, boundary: float
+) -> None:
+    """Decisions and truth of the exemplar's document are those of labelling that document again."""
+    auditor.remove(
+        [document.id for document in splits["train"][3:9]]
+    )  # places in the columns are no rows now
+    labeler.offset_ = boundary
+    try:
+        again = {one.document.id: one for one in labeler.label(splits["train"][:60])}
+        found = [(one, near) for one in auditor.label(splits["test"], nearest=True) for near in one.nearest]
+    finally:
+        labeler.offset_ = 0.0
+    for one, near in found:
+        literal = again[near.id]
+        assert near.tokens == literal.document.tokens
+        assert near.decisions(one.offset) == tuple(int(s > boundary) for s in literal.scores)
+        assert near.decisions(one.offset)[near.position] == near.prediction
+        assert near.token_labels == tuple(int(y) for y in literal.document.token_labels or ())
+        assert near.token_label == near.token_labels[near.position]
+    assert {0, 1} == {d for _, near in found for d in near.decisions(boundary)}
+    assert {0, 1} == {y for _, near in found for y in near.token_labels}
+    assert any(near.decisions(0.0) != near.decisions(-0.2) for _, near in found)
+
+
+def test_a_score_at_the_boundary_is_not_above_it(auditor: Auditor, labeler: Labeler, splits: Splits) -> None:
+    document, kept = splits["test"][0], auditor.support.exemplars(vectors=False)
+    for position in range(len(document.tokens)):
+        (near,) = auditor.explain(document, position, k=1).exemplars
+        labeler.offset_ = near.score  # of the exemplar itself, since the boundary was 0
+        try:
+            (near,) = auditor.explain(document, position, k=1).exemplars
+            decisions = near.decisions(labeler.offset_)
+            row = near.row - near.position
+            scores = kept.scores[row : row + len(near.tokens)].tolist()
+            assert decisions == tuple(int(s > labeler.offset_) for s in scores)
+            assert decisions[near.position] == near.prediction == 0
+        finally:
+            labeler.offset_ = 0.0
+
+
+def test_exemplars_show_edits_of_token_labels_at_once(auditor: Auditor, splits: Splits) -> None:
+    def nearest() -> Exemplar:
+        (one,) = auditor.label([splits["test"][0]], nearest=True)
+        return one.nearest[2]
+
+    before = nearest()
+    other = (before.position + 1) % len(before.tokens)
+    for position in (before.position, other):
+        for label in (None, 1 - int(before.token_labels[position] or 0)):
+            auditor.relabel_token(before.id, position, label)
+            literal = [label if n == position else y for n, y in enumerate(before.token_labels)]
+            assert nearest().token_labels == tuple(literal)
+            assert nearest().token_label == literal[before.position]
+        auditor.undo()
+        auditor.undo()
+        assert nearest() == before
+    auditor.remove(before.id)
+    assert nearest().id != before.id
+    assert nearest().token_labels == tuple(
+        {-1: 0, 1: 1}[y] for y in auditor.support.document(nearest().id).token_labels
+    )
 
 
 # -- fitting --------------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -175,6 +177,37 @@ def test_report_with_all_evidence(folder: Path, audited: Path, tmp_path: Path) -
     data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert len(data["exemplars"]) == 3
     assert {"approximation", "admitted tokens", "tokens, K-NN"} <= set(data["reliability"])
+
+
+def test_report_marks_the_exemplars_documents_as_they_are_now(
+    folder: Path, audited: Path, tmp_path: Path
+) -> None:
+    """Predictions and truth of the exemplars' documents, from labelling and reading these documents."""
+    model, train = tmp_path / "model", folder / "train.jsonl"
+    shutil.copytree(audited, model)
+    assert run(["label", str(model), str(train), "--out", str(tmp_path / "l.jsonl")]) == 0
+    lines = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text(encoding="utf-8").splitlines()]
+    predicted = {line["id"]: [token["label"] for token in line["tokens"]] for line in lines}
+    truth = {d.id: [int(y) for y in d.token_labels or ()] for d in read_documents(train)}
+
+    def exemplars() -> list[dict[str, Any]]:
+        command = ["report", str(model), str(folder / "test.jsonl"), "--ngrams", "1", "--exemplars", "5"]
+        assert run([*command, "--out", str(tmp_path / "r.json")]) == 0
+        data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+        return [row["exemplar"] for table in data["exemplars"] for row in table["rows"]]
+
+    before = exemplars()
+    assert before
+    for exemplar in before:
+        assert exemplar["predictions"] == predicted[exemplar["id"]]
+        assert exemplar["token_labels"] == truth[exemplar["id"]]
+    assert {0, 1} == {p for exemplar in before for p in exemplar["predictions"]}
+    id = before[0]["id"]
+    assert run(["support", "relabel", str(model), id, "--token", "0", "--label", "unknown"]) == 0
+    for exemplar in exemplars():
+        changed = [None, *truth[id][1:]] if exemplar["id"] == id else truth[exemplar["id"]]
+        assert exemplar["token_labels"] == changed
+    assert id in {exemplar["id"] for exemplar in exemplars()}
 
 
 @pytest.mark.parametrize(

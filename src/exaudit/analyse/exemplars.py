@@ -27,6 +27,7 @@ class ExemplarRow:
     decided: int
     true: int | None
     exemplar: Exemplar
+    predictions: tuple[int, ...]  # the model's own, on the exemplar's document
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -34,7 +35,11 @@ class ExemplarRow:
             "token": self.token,
             "prediction": self.decided,
             "truth": self.true,
-            "exemplar": self.exemplar.to_json(document=True),
+            "exemplar": {
+                **self.exemplar.to_json(document=True),
+                "predictions": list(self.predictions),
+                "token_labels": list(self.exemplar.token_labels),
+            },
         }
 
 
@@ -63,6 +68,7 @@ class ExemplarTable:
                 decisions[n],
                 None if truth is None else truth[n],
                 scores.nearest[n],
+                scores.nearest[n].decisions(scores.offset),
             )
             for n in wanted
         )
@@ -80,6 +86,8 @@ class ExemplarTable:
         return {
             "id": self.document.id,
             "tokens": list(self.document.tokens),
+            "predictions": list(self.decisions),
+            "token_labels": None if self.token_truth is None else list(self.token_truth),
             "predicted": self.predicted,
             "label": self.truth,
             "rows": [row.to_json() for row in self.rows],

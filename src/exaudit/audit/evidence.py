@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from exaudit.decide.neighbours import Neighbours
 from exaudit.support.support_set import SupportSet
 
 __all__ = ["Evidence", "Exemplar", "exemplars_of"]
+
+_TOKEN_LABELS = {-1: 0, 0: None, 1: 1}  # of y as the support set keeps it
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Exemplar:
     distance: float
     score: float  # s+-, counted from the model's decision boundary
     label: str  # of its document
-    token_label: int | None  # None: unknown
+    token_labels: tuple[int | None, ...]  # of its document; None: unknown
+    token_scores: npt.NDArray[np.float32] = field(compare=False, repr=False)  # s+- of its document, as kept
     weight: float | None = None  # w_k, where a K-NN was fitted and uses this exemplar
 
     @property
@@ -36,8 +39,16 @@ class Exemplar:
         return self.tokens[self.position]
 
     @property
+    def token_label(self) -> int | None:
+        return self.token_labels[self.position]
+
+    @property
     def prediction(self) -> int:
         return int(self.score > 0)
+
+    def decisions(self, boundary: float) -> tuple[int, ...]:
+        """The model's decisions on all of its document, given the model's boundary (`TokenScores.offset`)."""
+        return tuple((self.token_scores > np.float32(boundary)).astype(int).tolist())
 
     def to_json(self, *, document: bool = False) -> dict[str, Any]:
         """For JSON; with `document` also the words around the token."""
@@ -89,20 +100,33 @@ def exemplars_of(
     """The exemplars of each token in their documents; `weights` (N, at most K) are the K-NN's."""
     at = index.at(neighbours.rows)  # (N, K)
     numbers, positions = index.exemplars.document[at], index.exemplars.position[at]
+    starts = at - positions  # of their documents, which are whole in the columns
     wanted = np.unique(numbers).tolist()
     documents = dict(zip(wanted, support.documents(wanted), strict=True))
+    truths = {
+        number: tuple(_TOKEN_LABELS[y] for y in document.token_labels)
+        for number, document in documents.items()
+    }
 
     def of_token(n: int) -> tuple[Exemplar, ...]:
         columns: Sequence[npt.NDArray[Any]] = (
-            neighbours.rows[n], numbers[n], positions[n], neighbours.distances[n], neighbours.scores[n],
-            neighbours.token_labels[n],
+            neighbours.rows[n], numbers[n], positions[n], starts[n], neighbours.distances[n], neighbours.scores[n],
         )  # fmt: skip
         found = []
-        for row, number, position, distance, score, y in zip(*(c.tolist() for c in columns), strict=True):
+        for row, number, position, start, distance, score in zip(*(c.tolist() for c in columns), strict=True):
             document = documents[number]
-            known = None if y == 0 else int(y > 0)
             found.append(
-                Exemplar(row, document.id, position, document.tokens, distance, score, document.label, known)
+                Exemplar(
+                    row=row,
+                    id=document.id,
+                    position=position,
+                    tokens=document.tokens,
+                    distance=distance,
+                    score=score,
+                    label=document.label,
+                    token_labels=truths[number],
+                    token_scores=index.exemplars.scores[start : start + len(document.tokens)],
+                )
             )
         if weights is not None:
             for k, weight in enumerate(weights[n].tolist()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -26,12 +26,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as it is shown: decided positive, truly positive, or the one that is spoken of."""
+    """A word as it is shown: decided positive, truly positive, or tagged because it is spoken of."""
 
     text: str
     decided: bool = False
     true: bool = False
-    focus: bool = False
+    tag: str = ""  # shown in brackets behind it
     hint: str = ""  # shown when the pointer rests on it
 
 
@@ -40,6 +40,7 @@ class Words:
     """A marked text as a table's cell."""
 
     words: tuple[Word, ...]
+    underline: bool = False  # the decided words too; for a text of which the truth is shown in another cell
 
     @classmethod
     def of(
@@ -47,7 +48,9 @@ class Words:
         tokens: Sequence[str],
         decided: Sequence[Any] | None = None,
         true: Sequence[Any] | None = None,
-        focus: int | None = None,
+        *,
+        tags: Mapping[int, str] | None = None,
+        underline: bool = False,
     ) -> Words:
         return cls(
             tuple(
@@ -55,10 +58,11 @@ class Words:
                     token,
                     bool(decided is not None and decided[n]),
                     bool(true is not None and true[n]),
-                    n == focus,
+                    (tags or {}).get(n, ""),
                 )
                 for n, token in enumerate(tokens)
-            )
+            ),
+            underline,
         )
 
 

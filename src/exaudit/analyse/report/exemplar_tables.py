@@ -1,39 +1,88 @@
-"""Exemplar tables as a section, like those of the paper's appendix."""
+"""Exemplar tables as a section, line by line as in the paper's appendix."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from exaudit.analyse.exemplars import ExemplarTable
-from exaudit.analyse.report.blocks import Block, Cell, Section, Table, Text, Words
+from exaudit.analyse.exemplars import ExemplarRow, ExemplarTable
+from exaudit.analyse.report.blocks import Block, Cell, Section, Table, Text, Word, Words
 
 __all__ = ["exemplar_section"]
 
+LONG = 120  # words of an exemplar's document that are shown
+UNKNOWN = "The token labels of this document are not known."
+
+Line = tuple[Cell, ...]
+
 
 def exemplar_section(tables: Sequence[ExemplarTable]) -> Section:
-    """The paper's appendix: sentence, prediction, truth, and the exemplar's sentence, prediction, truth, distance."""
+    """For each document its truth and decisions; for each word to check the same of its exemplar's document."""
     blocks: list[Block] = [
         Text(
-            "Words that are decided (filled) or truly so (underlined), each with the word of the support set that is "
-            "nearest to it. Documents are drawn at random."
-        )
+            "Each word that is decided positive, or truly is, with the word of the support set that is nearest to it, "
+            "the distance between the two, and the whole text in which that word stands. Documents are drawn at random."
+        ),
+        _legend(),
     ]
     for table in tables:
         said = f"predicted {table.predicted}" + ("" if table.truth is None else f", truly {table.truth}")
-        sentence = Words.of(table.document.tokens, table.decisions, table.token_truth)
-        rows: list[tuple[Cell, ...]] = [("sentence", sentence, None, None, None, None)]
+        tags = {row.position: str(row.position) for row in table.rows}
+        lines: list[Line] = [
+            ("True", _true(table.document.tokens, table.token_truth, tags)),
+            ("Pred.", Words.of(table.document.tokens, table.decisions, tags=tags, underline=True)),
+        ]
         for row in table.rows:
-            e = row.exemplar
-            around = Words.of(*_window(e.tokens, e.position))
-            truth = "unknown" if e.token_label is None else "yes" if e.token_label else "no"
-            rows.append((f"{row.position + 1}: {row.token}", around, e.distance, e.label, e.score, truth))
-        columns = ("word", "text", "distance", "exemplar's document", "exemplar's score", "exemplar truly so")
-        blocks.append(Table(f"Document {table.document.id}: {said}", columns, tuple(rows)))
+            lines += _exemplar(row)
+        blocks.append(Table(f"Document {table.document.id}: {said}", ("line", "text"), tuple(lines)))
     return Section("Exemplars", tuple(blocks))
 
 
-def _window(tokens: Sequence[str], position: int, width: int = 12) -> tuple[list[str], None, None, int]:
+def _legend() -> Table:
+    def sign(underline: bool = False, **marks: Any) -> Words:
+        return Words((Word("word", **marks),), underline)
+
+    lines: tuple[Line, ...] = (
+        (
+            sign(tag="3"),
+            "the document's word at place 3, counted from 0; in the lines below it, its exemplar",
+        ),
+        (sign(true=True), "in a line True: labelled positive"),
+        (sign(tag="?"), "in a line True: the label of this word is not known"),
+        (
+            sign(True, decided=True),
+            "in a line Pred.: decided positive; of an exemplar's text, by the model itself",
+        ),
+        ("…", f"words left out: of a long text, the {LONG} words around the exemplar are shown"),
+    )
+    return Table("How to read the lines", ("sign", "meaning"), lines)
+
+
+def _exemplar(row: ExemplarRow) -> list[Line]:
+    e, name = row.exemplar, f"Exemplar [{row.position}]"
+    tags = {e.position: str(row.position)}
+    true = _true(e.tokens, e.token_labels, tags)
+    predicted = Words.of(e.tokens, row.predictions, tags=tags, underline=True)
+    return [
+        (f"{name} Dist.", f"{e.distance:.2f} (document {e.id}, labelled {e.label}; score {e.score:+.2f})"),
+        (f"{name} True", _around(true, e.position) if isinstance(true, Words) else true),
+        (f"{name} Pred.", _around(predicted, e.position)),
+    ]
+
+
+def _true(tokens: Sequence[str], labels: Sequence[int | None] | None, tags: dict[int, str]) -> Words | str:
+    """The words with what is known of their truth."""
+    if labels is None or all(label is None for label in labels):
+        return UNKNOWN
+    unknown = {n: tags.get(n, "") + "?" for n, label in enumerate(labels) if label is None}
+    return Words.of(tokens, None, labels, tags=tags | unknown)
+
+
+def _around(text: Words, position: int) -> Words:
     """The words around one, with marks where text was left out."""
-    first, last = max(0, position - width), min(len(tokens), position + width + 1)
-    words = [*(["…"] if first else []), *tokens[first:last], *(["…"] if last < len(tokens) else [])]
-    return words, None, None, position - first + int(first > 0)
+    words = text.words
+    first = max(0, min(position - LONG // 2, len(words) - LONG))
+    last = first + LONG
+    before = (Word("…"),) if first else ()
+    after = (Word("…"),) if last < len(words) else ()
+    return Words(before + words[first:last] + after, text.underline)

@@ -54,7 +54,9 @@ def _cell(cell: Cell, digits: int) -> str:
     if cell is None:
         return "–"
     if isinstance(cell, Words):
-        return " ".join(_marked(w.text, w.decided, w.true, w.focus) for w in cell.words)
+        return " ".join(
+            _marked(w.text, w.decided, w.true or (cell.underline and w.decided), w.tag) for w in cell.words
+        )
     if isinstance(cell, float):
         return f"{cell:.{digits}f}"
     return _plain(str(cell))
@@ -82,16 +84,16 @@ def _head(row: dict[str, Any], names: tuple[str, str]) -> str:
 def _text(row: dict[str, Any]) -> str:
     decided, true = set(row["d"]), set(row.get("y", ()))
     words = row["w"].split("\n")
-    return " ".join(_marked(word, n in decided, n in true, False) for n, word in enumerate(words))
+    return " ".join(_marked(word, n in decided, n in true) for n, word in enumerate(words))
 
 
-def _marked(text: str, decided: bool, true: bool, focus: bool) -> str:
+def _marked(text: str, decided: bool, underlined: bool, tag: str = "") -> str:
     text = _plain(text)
-    if true:
+    if underlined:
         text = f"<u>{text}</u>"
     if decided:
         text = f"**{text}**"
-    return f"[{text}]" if focus else text
+    return text + _plain(f"[{tag}]") if tag else text
 
 
 def _plain(text: str) -> str:
