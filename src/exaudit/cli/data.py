@@ -1,4 +1,4 @@
-"""exaudit data: what is in a file of documents, and sample files to try things on."""
+"""exaudit data: what is in a file of documents, sample files to try things on, and the paper's data sets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from exaudit.cli.options import say
 from exaudit.cli.reading import Reading, reads
 
 __all__ = ["app"]
@@ -45,3 +46,34 @@ def sample(
 
     for path in write_sample(folder, seed=seed):
         typer.echo(str(path))
+
+
+@app.command()
+def fetch(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A data set, or `list` for what can be fetched.")
+    ] = "list",
+    folder: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Where to put it; by default $EXAUDIT_DATA, else ./data."),
+    ] = None,
+    accept_licence: Annotated[
+        bool, typer.Option("--accept-licence", help="You have read the data set's terms and accept them.")
+    ] = False,
+) -> None:
+    """Fetch one of the paper's data sets from its public origin, every file checked."""
+    from collections import Counter
+
+    from exaudit.data import fetch as data_sets
+
+    known = data_sets.catalogue()
+    if name == "list":
+        typer.echo("\n\n".join(data.summary() for data in known.values()))
+        return
+    if name in known:
+        say(known[name].licence_text() + "\n")
+    done = data_sets.fetch(name, folder, accept_licence=accept_licence, desc="fetching")
+    for file in done:
+        typer.echo(str(file.path))
+    counts = Counter(file.outcome for file in done)
+    say(f"{name}: {', '.join(f'{number} {outcome}' for outcome, number in counts.items())}; all checked")
