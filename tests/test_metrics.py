@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, fbeta_score, matthews_corrcoef, precision_score, recall_score
 
-from exaudit.metrics import Counts, best_offset, bootstrap, document_metrics, stable_offset, token_metrics
+from exaudit.metrics import (
+    Counts,
+    Difference,
+    best_offset,
+    bootstrap,
+    document_metrics,
+    paired_bootstrap,
+    stable_offset,
+    token_metrics,
+)
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
 
@@ -66,3 +75,53 @@ def test_bootstrap_covers_the_value_and_narrows_with_more_documents() -> None:
 def test_lengths_must_agree() -> None:
     with pytest.raises(ValueError, match="2 decisions but 3"):
         Counts.of(np.zeros(2), np.zeros(3))
+
+
+def some_counts(rng: np.random.Generator, documents: int, right: float) -> list[Counts]:
+    """Documents of ten tokens, each decided right with the probability given."""
+    truth = rng.random((documents, 10)) < 0.5
+    wrong = rng.random((documents, 10)) > right
+    return [Counts.of(t ^ w, t) for t, w in zip(truth, wrong, strict=True)]
+
+
+def test_a_paired_bootstrap_draws_the_same_documents_on_both_sides() -> None:
+    """Against a literal loop over draws, documents and cells."""
+    rng = np.random.default_rng(1)
+    ours, others = some_counts(rng, 30, 0.8), some_counts(rng, 30, 0.7)
+    found = paired_bootstrap(lambda c: c.f(0.5), ours, others, draws=200, seed=7)
+    generator, drawn = np.random.default_rng(7), []
+    for _ in range(200):
+        rows = generator.integers(0, 30, 30).tolist()
+        a, b = (sum((side[row] for row in rows), Counts(0, 0, 0, 0)) for side in (ours, others))
+        drawn.append(a.f(0.5) - b.f(0.5))
+    a, b = (sum(side, Counts(0, 0, 0, 0)) for side in (ours, others))
+    assert found.value == a.f(0.5) - b.f(0.5)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+
+
+def test_a_paired_interval_is_narrower_where_both_sides_fail_on_the_same_documents() -> None:
+    rng = np.random.default_rng(2)
+    hard = rng.random(200) < 0.5  # documents that both get wrong
+    others = [Counts(1, 9, 0, 0) if h else Counts(9, 1, 0, 0) for h in hard]
+    ours = [Counts(c.true_positive + 1, c.false_positive - 1, 0, 0) for c in others]
+    found = paired_bootstrap(lambda c: c.precision, ours, others)
+    assert (found.value, found.low, found.high) == pytest.approx((0.1, 0.1, 0.1))
+    apart = paired_bootstrap(lambda c: c.precision, ours, [others[i] for i in rng.permutation(200)])
+    assert apart.value == pytest.approx(0.1)
+    assert apart.high - apart.low > 0.1
+
+
+def test_a_paired_bootstrap_of_a_side_with_itself_is_zero_and_turns_with_the_sides() -> None:
+    rng = np.random.default_rng(3)
+    ours, others = some_counts(rng, 40, 0.9), some_counts(rng, 40, 0.6)
+    assert paired_bootstrap(lambda c: c.accuracy, ours, ours, draws=50) == Difference(0, 0, 0)
+    one, back = (paired_bootstrap(lambda c: c.accuracy, *pair) for pair in ((ours, others), (others, ours)))
+    assert one.low > 0.1
+    assert (back.value, back.low, back.high) == pytest.approx((-one.value, -one.high, -one.low))
+
+
+@pytest.mark.parametrize(("ours", "others"), [(2, 3), (3, 2), (0, 0)])
+def test_documents_that_do_not_pair_are_refused(ours: int, others: int) -> None:
+    sides = ([Counts(1, 1, 1, 1)] * n for n in (ours, others))
+    with pytest.raises(ValueError, match=f"{ours} and {others} documents cannot be compared pair by pair"):
+        paired_bootstrap(lambda c: c.accuracy, *sides)

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Counts",
+    "Difference",
     "best_offset",
     "bootstrap",
     "document_metrics",
     "f_beta",
+    "paired_bootstrap",
     "stable_offset",
     "token_metrics",
 ]
@@ -36,6 +38,9 @@ class Counts:
         both = int((decided & truth).sum())
         said, true = int(decided.sum()), int(truth.sum())
         return cls(both, said - both, true - both, decided.size - said - true + both)
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def accuracy(self) -> float:
@@ -128,3 +133,36 @@ def bootstrap(
     edges = np.array([(1 - level) / 2, (1 + level) / 2])
     quantiles = {name: np.quantile(drawn, edges) for name, drawn in values.items()}
     return {name: (float(low), float(high)) for name, (low, high) in quantiles.items()}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much better one way of deciding is than another, with a 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def paired_bootstrap(
+    measure: Callable[[Counts], float],
+    ours: Sequence[Counts],
+    others: Sequence[Counts],
+    *,
+    draws: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Difference:
+    """measure(ours) - measure(others) over the same documents: each draw takes the same ones on both sides."""
+    if len(ours) != len(others) or not ours:
+        raise ValueError(f"{len(ours)} and {len(others)} documents cannot be compared pair by pair")
+    sides = [np.array([astuple(c) for c in counts]) for counts in (ours, others)]  # (documents, 4) each
+    generator = np.random.default_rng(seed)
+
+    def difference(rows: NDArray[np.integer] | slice) -> float:
+        a, b = (measure(Counts(*side[rows].sum(0).tolist())) for side in sides)
+        return a - b
+
+    drawn = [difference(generator.integers(0, len(ours), len(ours))) for _ in range(draws)]
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return Difference(difference(slice(None)), float(low), float(high))

@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.errors import DataError, ExauditError, ModelError, SettingError
+from exaudit.metrics import Counts
 from exaudit.model import folder
 from exaudit.model import labeler as module
 from exaudit.model.labeler import Labeler, as_documents
@@ -133,7 +134,8 @@ def test_tuning_changes_the_encoder_and_travels_with_the_model(bert: Path, loss:
     documents = reviews(40)
     model = tiny_labeler(encoder=str(bert), tune_encoder=True, loss=loss, epochs=1)
     model.fit(documents[:30], dev=documents[30:])
-    assert model.head_.config.pool == ("none" if loss == "token" else "max")
+    kept = "student" if loss == "token" else model.record_["tuning"]["kept"]
+    assert model.head_.config.pool == ("none" if kept == "student" else "max")
     plain = tiny_labeler(encoder=str(bert), epochs=1).fit(documents[:30], dev=documents[30:])
     assert model.encoder_.fingerprint != plain.encoder_.fingerprint
     model.save(tmp_path / "tuned")
@@ -178,6 +180,31 @@ def test_boundary_moves_the_token_decisions_only(trained: Labeler, tmp_path: Pat
     assert all((s.decisions == (s.scores > np.float32(model.offset_))).all() for s in loaded.label(documents))
     with pytest.raises(DataError, match="token labels"):
         model.tune_boundary(["no labels here"])
+
+
+def test_boundary_by_documents_lies_where_the_largest_token_decides_best(trained: Labeler) -> None:
+    documents = [d.without_token_labels() for d in reviews(60, seed=5)]
+    targets = np.array([trained.names_.document_target(d) for d in documents])
+    largest = np.array([s.scores.max() for s in trained.label(documents)])
+    before = trained.offset_
+    try:
+        trained.tune_boundary(documents, beta=1.0, level="document")
+        found = trained.offset_
+        assert all(
+            d.decisions.any() == (m > found) for d, m in zip(trained.label(documents), largest, strict=True)
+        )
+        possible = [Counts.of(largest > cut, targets).f() for cut in [*largest - 1e-4, largest.max() + 1]]
+        assert (
+            Counts.of(largest > found, targets).f() >= max(possible) - 0.05
+        )  # the median of resampled documents
+        assert trained.record_["boundary"]["level"] == "document"
+        with pytest.raises(DataError, match="document labels"):
+            trained.tune_boundary(["no labels here"], level="document")
+        with pytest.raises(SettingError, match="not 'word'"):
+            trained.tune_boundary(documents, level="word")
+    finally:
+        trained.offset_ = before
+        trained.record_.pop("boundary", None)
 
 
 def test_bad_input_is_named() -> None:

@@ -7,13 +7,15 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exaudit.data.labels import LabelNames
 from exaudit.errors import ModelError
 from exaudit.model.folder import read_description
 from exaudit.model.labeler import Labeler
-from exaudit.support.store import LanceSupportSet
+
+if TYPE_CHECKING:  # a support set in memory needs no Lance, so Lance is imported when a stored one is opened
+    from exaudit.support.store import LanceSupportSet
 
 __all__ = ["ModelPlace"]
 
@@ -50,15 +52,21 @@ class ModelPlace:
         return Labeler.load(self.folder, device=device, encoder=encoder)
 
     def has_support(self) -> bool:
+        from exaudit.support.store import LanceSupportSet
+
         return LanceSupportSet.exists(self.location)
 
     def open_support(self) -> LanceSupportSet:
         """The support set, if it was made with this very model."""
+        from exaudit.support.store import LanceSupportSet
+
         return LanceSupportSet.open(
             self.location, width=self.width, labels=self.labels, model=self.fingerprint
         )
 
     def create_support(self, *, dtype: str, author: str | None, reason: str) -> LanceSupportSet:
+        from exaudit.support.store import LanceSupportSet
+
         return LanceSupportSet.create(
             self.location,
             width=self.width,

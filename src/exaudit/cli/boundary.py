@@ -1,4 +1,4 @@
-"""exaudit boundary: move the decision boundary of the tokens, with a few token-labelled documents."""
+"""exaudit boundary: move the decision boundary of the tokens, with a few labelled documents."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ __all__ = ["boundary"]
 @reads
 def boundary(
     model: Model,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with token labels.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with labels.")],
     reading: Reading,
     documents: Annotated[int | None, typer.Option(help="Use only the first so many documents.")] = None,
     beta: Annotated[float, typer.Option(help="Which F-score to raise; 0.5 prefers precision.")] = 0.5,
+    by: Annotated[
+        str, typer.Option(help="Which labels to use: token, or document where words were never labelled.")
+    ] = "token",
     reset: Annotated[bool, typer.Option("--reset", help="Put the boundary back to 0.")] = False,
     device: Device = "auto",
     encoder: Encoder = None,
@@ -33,6 +36,6 @@ def boundary(
         labeler.offset_ = 0.0
         labeler.record_.pop("boundary", None)
     else:
-        labeler.tune_boundary(reading.read(file)[:documents], beta=beta)
+        labeler.tune_boundary(reading.read(file)[:documents], beta=beta, level=by)
     folder.update(labeler, model)
     typer.echo(f"decision boundary of the tokens: {labeler.offset_:.4f}")

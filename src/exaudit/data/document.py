@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from exaudit.errors import DataError
 
@@ -70,6 +70,10 @@ class Document:
         labels = None if token_labels is None else tuple(token_labels)
         text = " ".join(tokens) if text is None else text
         return cls(id, text, tuple(tokens), label, labels, meta or {}, line)
+
+    def without_token_labels(self) -> Document:
+        """The same document for those who must not see the labels of its tokens."""
+        return replace(self, token_labels=None)
 
     def spans(self) -> list[tuple[int, int]]:
         """Character offsets of each token: `text[start:end] == token`, in order."""

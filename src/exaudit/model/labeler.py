@@ -24,7 +24,7 @@ from exaudit.encode.words import Vocabulary
 from exaudit.errors import DataError, ModelError, SettingError
 from exaudit.head.batch import Batch
 from exaudit.head.network import Head
-from exaudit.metrics import best_offset
+from exaudit.metrics import best_offset, stable_offset
 from exaudit.model import fitting, folder
 from exaudit.model.scores import TokenScores
 
@@ -46,13 +46,13 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     encoder : "minilm" (the embedded default), a folder, a hub name, or "none" for word embeddings only.
     layers : hidden layers to concatenate, counted from 1; None takes the encoder's default, or, where it is
-        tuned, all of them (the last four with token labels).
+        tuned, the last four (all of them for the teacher; see `exaudit.model.tuned`).
     max_length : cut documents after so many word pieces; None cuts nothing.
-    tune_encoder : fine-tune the Transformer on the labels before it is frozen.
+    tune_encoder : fine-tune the Transformer on the labels before it is frozen; word embeddings are then left out.
     vocabulary, word_dimension, word_vectors : the trainable word embeddings (0 leaves them out), and a
         word2vec or GloVe file to start them from.
     filters, widths, dropout, pool : the head; see `HeadConfig`. pool None means max, but none (each token by its
-        own filters) where a tuned encoder is trained on token labels.
+        own filters) where the encoder is tuned.
     loss : "document", "min-max" or "token".
     epochs, batch_size, learning_rate, select : training; epochs None means 12 (20 with recipe paper), or a few on
         a tuned encoder; `select` is f1, accuracy, loss or token-f0.5.
@@ -150,18 +150,36 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = _classes(self.names_, y)
         return self
 
-    def tune_boundary(self, X: Sequence[Any], *, beta: float = 0.5) -> Labeler:
-        """Move the decision boundary of the tokens to where F_beta on these token-labelled documents is best."""
+    def tune_boundary(self, X: Sequence[Any], *, beta: float = 0.5, level: str = "token") -> Labeler:
+        """Move the decision boundary of the tokens to where F_beta on these documents is best.
+
+        level : "token" needs the label of every token. "document" needs document labels alone: a document counts as
+            decided positive if one of its tokens is, and the boundary goes where these decisions do best. It is the
+            median of resampled documents, since the single best one is mostly luck.
+        """
         documents = as_documents(X)
-        truth = [self.names_.token_targets(document) for document in documents]
-        known = [t for t in truth if t is not None]
-        if len(known) != len(documents) or not documents:
+        if level not in ("token", "document"):
+            raise SettingError(f"a boundary is tuned at the level of tokens or documents, not {level!r}")
+        find: Callable[[Document], Any] = (
+            self.names_.token_targets if level == "token" else self.names_.document_target
+        )
+        truth = [find(document) for document in documents]
+        if not documents or any(target is None for target in truth):
             raise DataError(
-                "tuning the decision boundary needs token labels in every document, and some have none"
+                f"tuning the decision boundary needs {level} labels in every document, and some have none"
             )
-        scores = np.concatenate([scores.scores for scores in self.iter_label(documents)])
-        self.offset_ = best_offset(scores, np.concatenate(known), beta)
-        self.record_["boundary"] = {"offset": self.offset_, "documents": len(documents), "beta": beta}
+        scores = [one.scores for one in self.iter_label(documents)]
+        if level == "token":
+            self.offset_ = best_offset(np.concatenate(scores), np.concatenate(truth), beta)
+        else:
+            largest = np.array([own.max() for own in scores])
+            self.offset_ = stable_offset(largest, np.array(truth), beta)
+        self.record_["boundary"] = {
+            "offset": self.offset_,
+            "documents": len(documents),
+            "beta": beta,
+            "level": level,
+        }
         return self
 
     # -- prediction -----------------------------------------------------------------------------------

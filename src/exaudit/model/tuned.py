@@ -1,0 +1,182 @@
+"""Tuning the Transformer before it is frozen, on the labels at hand.
+
+With token labels the encoder learns the tokens themselves. With document labels alone it takes two turns:
+
+    teacher   all layers, tuned with the document and the min-max loss; frozen; a new head is trained on it
+    lessons   the teacher's decisions on the words of the training documents, overruled by the documents' labels
+    student   the encoder as it first was, its last layers tuned on those words and on the documents together
+
+The teacher points at words because filters compete for them; the student, which scores every word by itself, learns
+what its lessons have in common and forgets what was chance. It stands in for the teacher unless it is clearly
+worse on the dev documents. No token label is seen on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+from exaudit.data.document import Document
+from exaudit.encode.transformer import Transformer
+from exaudit.head.labelled import LabelledFeatures
+from exaudit.head.lessons import lessons
+from exaudit.head.network import Head
+from exaudit.head.training import TrainingConfig, scored, train
+from exaudit.head.tuning import TuningConfig, tune
+from exaudit.metrics import Counts, stable_offset
+from exaudit.model.assembly import LAST, features_of, new_head, with_features
+
+if TYPE_CHECKING:
+    from exaudit.model.labeler import Labeler
+
+__all__ = ["Tuned", "taught", "tuned"]
+
+Report = Callable[[dict[str, Any]], None]
+STEPS = 800  # of tuning at least: few documents are seen more often
+MOST = 10  # but no more often than this
+LOSS_OF_DOCUMENTS = 0.01  # what the student may lose on the dev documents
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """An encoder, tuned, and the head that was tuned with it."""
+
+    encoder: Transformer
+    head: Head
+    record: dict[str, Any]
+
+
+def tuned(
+    labeler: Labeler,
+    encoder: Transformer,
+    head: Head,
+    documents: list[Document],
+    data: LabelledFeatures,
+    *,
+    work: Path | None = None,
+    resume: bool = False,
+    report: Report | None = None,
+) -> Tuned:
+    """Encoder and head tuned together by the labeler's loss (document and min-max, where that is document)."""
+    if labeler.loss == "token":
+        settings = _settings(labeler, encoder, len(documents), "token", epochs=5, rate=2e-4)
+    else:
+        settings = _settings(labeler, encoder, len(documents), "document+min-max", epochs=2, rate=1e-4)
+    return _tuned(labeler, encoder, head, documents, data, settings, work, "encoder", resume, report)
+
+
+def taught(
+    labeler: Labeler,
+    encoder: Transformer,
+    documents: list[Document],
+    data: LabelledFeatures,
+    dev: list[Document],
+    held_out: LabelledFeatures,
+    config: TrainingConfig,
+    *,
+    device: torch.device,
+    work: Path | None = None,
+    resume: bool = False,
+    report: Report | None = None,
+) -> tuple[Tuned, dict[str, Any]]:
+    """A student of a teacher, or the teacher where the student does not live up to it; and the teacher's history."""
+    head = new_head(labeler, encoder, None, device)
+    settings = _settings(labeler, encoder, len(documents), "document+min-max", epochs=2, rate=1e-4)
+    teacher = _tuned(labeler, encoder, head, documents, data, settings, work, "teacher", resume, report)
+    own, own_dev = (
+        with_features(part, features_of(labeler, teacher.encoder, texts, device))
+        for part, texts in ((data, documents), (held_out, dev))
+    )
+    head = new_head(labeler, teacher.encoder, None, device)
+    checkpoint = None if work is None else work / "teacher.safetensors"
+    history = train(head, own, own_dev, config, checkpoint=checkpoint, resume=resume, report=report)
+    teacher = replace(teacher, head=head)
+
+    taken = lessons([scores for _, scores in scored(head, own)], data.targets.tolist())
+    pupils = replace(data, token_targets=taken)
+    fresh = Transformer.load(
+        labeler.encoder,
+        layers=labeler.layers or _last(encoder),
+        device=labeler.device,
+        dtype=labeler.precision,
+        max_length=labeler.max_length,
+    )
+    settings = _settings(labeler, fresh, len(documents), "document+token", epochs=3, rate=2e-4)
+    head = new_head(labeler, fresh, None, device, pool="none")
+    student = _tuned(labeler, fresh, head, documents, pupils, settings, work, "encoder", resume, report)
+
+    merits = [
+        _merit(one.head, with_features(held_out, features_of(labeler, one.encoder, dev, device)), config)
+        for one in (teacher, student)
+    ]
+    kept = student if merits[1] >= merits[0] - LOSS_OF_DOCUMENTS else teacher
+    record = {
+        "teacher": teacher.record,
+        "student": student.record,
+        "kept": "student" if kept is student else "teacher",
+        "dev": {"teacher": merits[0], "student": merits[1]},  # documents, at the best boundary of each
+    }
+    return replace(kept, record=record), history.to_json()
+
+
+def _merit(head: Head, dev: LabelledFeatures, config: TrainingConfig) -> float:
+    """Accuracy or F1 on the dev documents; F1 at its best boundary, which is tuned on them in any case."""
+    outputs = np.array([logit for logit, _ in scored(head, dev)])
+    if config.criterion == "accuracy":
+        return Counts.of(outputs > 0, dev.targets).accuracy
+    return Counts.of(outputs > stable_offset(outputs, dev.targets), dev.targets).f()
+
+
+def _settings(
+    labeler: Labeler, encoder: Transformer, documents: int, loss: str, *, epochs: int, rate: float
+) -> TuningConfig:
+    """Deeper encoders take smaller steps: the rate is for six layers. Small corpora are seen more often."""
+    config = TuningConfig(loss=loss, seed=labeler.seed)
+    steps = math.ceil(documents / config.batch_size)
+    rounds = max(epochs, min(MOST, math.ceil(STEPS / steps)))
+    depth = max(6, len(encoder.module.encoder.layer) if hasattr(encoder.module, "encoder") else 12)
+    return replace(config, epochs=rounds, learning_rate=rate * 6 / depth)
+
+
+def _last(encoder: Transformer) -> range:
+    return range(max(encoder.layers) - LAST + 1, max(encoder.layers) + 1)
+
+
+def _tuned(
+    labeler: Labeler,
+    encoder: Transformer,
+    head: Head,
+    documents: list[Document],
+    data: LabelledFeatures,
+    settings: TuningConfig,
+    work: Path | None,
+    name: str,
+    resume: bool,
+    report: Report | None,
+) -> Tuned:
+    """Tune, or take what a stopped run left in its work folder."""
+    with TemporaryDirectory() as temporary:
+        kept = Path(temporary if work is None else work) / name
+        weights = kept.with_name(f"{name}_head.safetensors")
+        if not (resume and weights.exists()):
+            tune(encoder, head, [d.tokens for d in documents], data, settings, report=report)
+            encoder.save(kept)
+            tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
+            save_file(tensors, weights)  # last: it says all is there
+        head.load_state_dict(load_file(weights, device=str(head.weight.device)))
+        encoder = Transformer.load(
+            str(kept),
+            layers=encoder.layers,
+            device=labeler.device,
+            dtype=labeler.precision,
+            max_length=labeler.max_length,
+        )
+    return Tuned(encoder, head, asdict(settings))
