@@ -51,6 +51,7 @@ from exaudit.cli import (  # noqa: E402
     label,
     reliability,
     report,
+    reproduce,
     support,
     train,
 )
@@ -71,3 +72,4 @@ app.add_typer(knn.app, name="knn")
 app.add_typer(admission.app, name="admission")
 app.add_typer(data.app, name="data")
 app.add_typer(cache.app, name="cache")
+app.add_typer(reproduce.app, name="reproduce")

@@ -23,14 +23,16 @@ import torch
 from numpy.typing import NDArray
 
 from exaudit.encode.features import Block, Features
+from exaudit.encode.packed import Packed
 from exaudit.encode.shard import DamagedShardError, Shard, digest, read_shard, write_shard
 from exaudit.encode.transformer import Transformer
 from exaudit.errors import ExauditError, SettingError
 
-__all__ = ["CacheInfo", "FeatureCache", "encode_features"]
+__all__ = ["CacheInfo", "CachedTransformer", "FeatureCache", "encode_features"]
 
 _LIMIT = 20 * 10**9
 _SHARD = 128 * 2**20  # bytes of features per shard; what a kill can cost, and what memory must hold
+_PIECES = 8192  # read from the cache at once
 _STALE = 3600  # seconds after which a temporary file belongs to a run that was killed
 
 
@@ -212,6 +214,34 @@ class _Shards:
         return Features(self.blocks, table[:, 0], table[:, 1], table[:, 2], dimension)
 
 
+class CachedTransformer(Transformer):
+    """A Transformer that looks into the feature cache before it encodes: for those who label the same texts often.
+
+    What it gives is rounded to half precision, as everything in the cache is.
+    """
+
+    def __init__(self, transformer: Transformer) -> None:
+        self.__dict__.update(transformer.__dict__)
+        self._plain = transformer
+
+    def batches(
+        self,
+        token_lists: Sequence[Sequence[str]],
+        *,
+        pieces_per_batch: int | None = None,
+        desc: str | None = None,
+    ) -> Iterator[tuple[list[int], Packed]]:
+        features = FeatureCache().features(self._plain, token_lists, desc=desc)
+        ends = np.cumsum(features.lengths)  # (B,)
+        first = 0
+        while first < len(features):
+            past = int(ends[first - 1]) if first else 0
+            last = int(np.searchsorted(ends, past + (pieces_per_batch or _PIECES), side="right"))
+            last = max(first + 1, last)
+            yield list(range(first, last)), features.packed(np.arange(first, last))
+            first = last
+
+
 def encode_features(
     transformer: Transformer, token_lists: Sequence[Sequence[str]], *, desc: str | None = None
 ) -> Features:
@@ -225,7 +255,10 @@ def encode_features(
         )
         blocks.append(Block(batch.vectors.half(), batch.words.to(torch.int32)))
     features = Features(blocks, table[:, 0], table[:, 1], table[:, 2], transformer.dimension)
-    return features if transformer.device.type == "cpu" else features.resident(transformer.device)
+    del blocks
+    return (
+        features if transformer.device.type == "cpu" else features.resident(transformer.device, consume=True)
+    )
 
 
 def _read_all(folder: Path, dimension: int) -> Iterator[Shard]:

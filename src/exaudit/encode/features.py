@@ -72,9 +72,14 @@ class Features:
         rows = torch.from_numpy(ranges(self._start[chosen], lengths)).to(block.vectors.device)  # (T,)
         return Packed(block.vectors[rows].float(), torch.from_numpy(bounds), block.words[rows].long())
 
-    def resident(self, device: str | torch.device) -> Features:
-        """The same features, all of them held in the memory of a device (float16)."""
+    def resident(self, device: str | torch.device, *, consume: bool = False) -> Features:
+        """The same features, all of them held in the memory of a device (float16).
+
+        consume : forget each block once it is copied, so that memory never holds two copies of everything.
+        """
         device = torch.device(device)
+        if len(self._blocks) == 1 and self._blocks[0].vectors.device.type == device.type != "cpu":
+            return self
         total = int(self.lengths.sum())
         vectors = torch.empty(total, self.dimension, dtype=torch.float16, device=device)  # (T, D)
         words = torch.empty(total, dtype=torch.int32, device=device)  # (T,)
@@ -87,4 +92,6 @@ class Features:
             vectors[filled : filled + len(rows)] = block.vectors[rows].to(device)
             words[filled : filled + len(rows)] = block.words[rows].to(device)
             filled += len(rows)
+            if consume:
+                self._blocks[number] = Block(torch.empty(0, self.dimension), torch.empty(0))
         return Features([Block(vectors, words)], np.zeros_like(start), start, self.lengths, self.dimension)

@@ -1,0 +1,194 @@
+"""exaudit reproduce: the paper's tables and figures, run again, with ours beside the paper's."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from exaudit.cli.options import Device, say
+
+if TYPE_CHECKING:
+    from exaudit.experiments.results import Results
+
+__all__ = ["app"]
+
+app = typer.Typer(help="The paper's tables and figures, run again, beside the paper's.", no_args_is_help=True)
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", metavar="DIR", help="Where the corpora are; by default $EXAUDIT_DATA, else ./data."
+    ),
+]
+EncoderName = Annotated[
+    str, typer.Option("--encoder", help="minilm, a folder, a hub name, or none for word embeddings only.")
+]
+Tune = Annotated[bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer of each model.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="DIR", help="By default results/ENCODER[-tuned][-fast][-sample]."),
+]
+Fast = Annotated[bool, typer.Option("--fast", help="A tenth of the data.")]
+Seeds = Annotated[str, typer.Option(help="Of the headline rows, as in 0,1,2; other rows take the first.")]
+Epochs = Annotated[
+    int | None, typer.Option(min=1, help="Of every model; by default as many as `exaudit train` takes.")
+]
+Filters = Annotated[int, typer.Option(min=1, help="Filters of the primary models (M).")]
+Vectors = Annotated[
+    Path | None, typer.Option("--word-vectors", help="A word2vec or GloVe file, for the baseline cnn.")
+]
+Sample = Annotated[
+    bool, typer.Option("--sample", help="Try it on small made-up corpora, written to OUT/data.")
+]
+
+
+@app.command("list")
+def list_(data: Data = None) -> None:
+    """The experiments, their tables, the data that each needs, and whether they are there."""
+    from exaudit.data.fetch import data_folder
+    from exaudit.experiments.paper import paper_tables
+    from exaudit.experiments.programme import EXPERIMENTS
+
+    folder = data or data_folder()
+    for experiment in EXPERIMENTS.values():
+        typer.echo(f"{experiment.id}: {experiment.title} ({experiment.place})")
+        for table in paper_tables().values():
+            if table.experiment == experiment.id:
+                typer.echo(f"  {table.id:<22} {table.title}")
+        typer.echo(f"  data in {folder}:")
+        for name in experiment.needs:
+            typer.echo(f"    {'there  ' if (folder / name).is_file() else 'MISSING'} {name}")
+        for name, without in experiment.optional:
+            there = "there  " if (folder / name).is_file() else "missing"
+            typer.echo(f"    {there} {name} (without it: {without})")
+        typer.echo("")
+    typer.echo("`exaudit data fetch` gets what is missing; `--sample` does without.")
+
+
+@app.command()
+def show(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The --out of a run, finished or not.")],
+    write: Annotated[
+        bool, typer.Option("--write", help="Write its pages, pictures and results.json again, too.")
+    ] = False,
+) -> None:
+    """The tables and claims of a run once more, as far as it has come; nothing is run."""
+    from exaudit.experiments.results import Results
+
+    results = Results.read(out)
+    _print(results, results.beside.experiments)
+    if write:
+        _write(results)
+
+
+def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
+    def reproduce(
+        data: Data = None,
+        encoder: EncoderName = "minilm",
+        tune_encoder: Tune = False,
+        out: Out = None,
+        fast: Fast = False,
+        seeds: Seeds = "0",
+        device: Device = "auto",
+        epochs: Epochs = None,
+        filters: Filters = 1000,
+        word_vectors: Vectors = None,
+        sample: Sample = False,
+    ) -> None:
+        from exaudit.data.fetch import data_folder
+        from exaudit.experiments.programme import EXPERIMENTS
+        from exaudit.experiments.results import Results
+        from exaudit.experiments.run import Run, Settings
+        from exaudit.experiments.sample import write_corpora
+
+        settings = Settings(
+            encoder=encoder,
+            tune_encoder=tune_encoder,
+            fast=fast,
+            seeds=_seeds(seeds),
+            epochs=epochs,
+            filters=filters,
+            word_vectors=None if word_vectors is None else str(word_vectors),
+            sample=sample,
+        )
+        _check(encoder, tune_encoder, word_vectors, device, data if sample else None)
+        folder = out or Path("results") / _default_name(settings.encoder_name, tune_encoder, fast, sample)
+        corpora = folder / "data" if sample else data or data_folder()
+        if not sample:
+            for name in names:
+                EXPERIMENTS[name].check(corpora)
+        run = Run(folder, corpora, settings, device=device)
+        if sample:
+            write_corpora(corpora)
+        for name in names:
+            for _ in EXPERIMENTS[name].run(run):
+                pass
+        results = Results.read(folder)
+        _print(results, names)
+        _write(results)
+
+    reproduce.__doc__ = what
+    return reproduce
+
+
+for _names, _what in (
+    (("fce",), "Grammatical error detection: section 4 of the paper and appendix B."),
+    (("sentiment",), "Sentiment of film reviews: section 5 and appendix C."),
+    (("annotation",), "Original against revised reviews: section 6 and appendix D."),
+):
+    app.command(_names[0])(_experiment(_names, _what))
+app.command("all")(_experiment(("fce", "sentiment", "annotation"), "All three, one after another."))
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    from exaudit.errors import SettingError
+
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts) or len({int(p) for p in parts}) < len(parts):
+        raise SettingError(f"--seeds is {text!r}; give whole numbers, each once, as in 0,1,2")
+    return tuple(map(int, parts))
+
+
+def _check(
+    encoder: str, tune: bool, vectors: Path | None, device: str, data_beside_sample: Path | None
+) -> None:
+    """What would only show after the first hour."""
+    from exaudit._device import pick_device
+    from exaudit.encode.locate import locate
+    from exaudit.errors import SettingError
+
+    if data_beside_sample is not None:
+        raise SettingError("--sample makes its own corpora: leave --data out, or --sample")
+    if tune and encoder == "none":
+        raise SettingError("there is no encoder to tune: --tune-encoder cannot go with --encoder none")
+    if vectors is not None and not vectors.is_file():
+        raise SettingError(f"--word-vectors: there is no file {vectors}; check the path")
+    pick_device(device)
+    if encoder != "none":
+        locate(encoder)
+
+
+def _default_name(encoder: str, tuned: bool, fast: bool, sample: bool) -> str:
+    marks = (("-tuned", tuned), ("-fast", fast), ("-sample", sample))
+    return encoder.replace("/", "-") + "".join(mark for mark, wanted in marks if wanted)
+
+
+def _print(results: Results, experiments: Sequence[str]) -> None:
+    from exaudit.experiments.pages import claims_text, experiment_text
+    from exaudit.experiments.programme import EXPERIMENTS
+
+    beside, width = results.beside, shutil.get_terminal_size((120, 24)).columns
+    for caution in results.cautions:
+        typer.echo(f"NOTE: {caution}\n")
+    for name in experiments:
+        title = EXPERIMENTS[name].title
+        typer.echo(f"{title}\n{'=' * len(title)}\n{experiment_text(beside, name, width=width)}\n")
+    typer.echo(claims_text(beside, experiments))
+
+
+def _write(results: Results) -> None:
+    say("\nwritten: " + ", ".join(map(str, results.write())))

@@ -1,0 +1,220 @@
+"""Our figures beside the paper's, as text for the terminal and as Markdown pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+
+from exaudit.experiments.beside import Beside, Gram, GramTable, Row, Table, Value, digits
+from exaudit.experiments.claims import Case, Finding
+
+__all__ = ["claims_markdown", "claims_text", "experiment_markdown", "experiment_text", "picture"]
+
+GRAMS_SHOWN = 5  # of each end: n-grams are words of the corpus, and few of those may be shown
+READ = "Each cell: ours (the paper's, ours less the paper's). P, R, F scores, accuracy and agreement are in percent."
+Line = Sequence[str]
+
+
+# -- cells ------------------------------------------------------------------------------------------------
+
+
+def _number(value: Value, places: int, *, sign: bool = False) -> str:
+    if value is None:
+        return ""
+    # Of the digits as they are printed: 49.15 is 49.2, which the nearest binary fraction would not be.
+    rounded = Decimal(repr(round(value, 6))).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+    rounded = rounded or abs(rounded)  # no -0.0
+    return f"{rounded:+f}" if sign and rounded else f"{rounded:f}"
+
+
+def _cell(row: Row, n: int, column: str) -> str:
+    """ours (the paper's, the difference); (the paper's) where we have none."""
+    places = digits(column, row.name)
+    ours = "" if row.ours is None else _number(row.ours[n], places)
+    paper = "" if row.paper is None else _number(row.paper[n], places)
+    if not ours or not paper or row.differences is None:
+        return ours or (f"({paper})" if paper else "")
+    return f"{ours} ({paper}, {_number(row.differences[n], places, sign=True)})"
+
+
+def _name(row: Row) -> str:
+    if row.cited:
+        return f"{row.name} [quoted]"
+    return f"{row.name} [{len(row.by_seed)} seeds]" if len(row.by_seed) > 1 else row.name
+
+
+def _lines(table: Table) -> list[Line]:
+    cells = [[_name(row), *(_cell(row, n, c) for n, c in enumerate(table.columns))] for row in table.rows]
+    return [["", *table.columns], *cells]
+
+
+def _notes(table: Table) -> Iterator[str]:
+    """The seeds one by one, and why rows are missing."""
+    for row in table.rows:
+        if len(row.by_seed) > 1:
+            parts = (
+                f"seed {seed}: " + " ".join(
+                    _number(value, digits(column, row.name)) or "-"
+                    for value, column in zip(values, table.columns, strict=True)
+                )
+                for seed, values in row.by_seed.items()
+            )  # fmt: skip
+            yield f"{row.name}: " + "; ".join(parts)
+    reasons: dict[str, list[str]] = {}
+    for row in table.rows:
+        if row.why is not None:
+            reasons.setdefault(row.why, []).append(row.name)
+    yield from (f"{', '.join(names)}: {why}" for why, names in reasons.items())
+
+
+def _gram_lines(table: GramTable, shown: int) -> Iterator[tuple[str, list[Line]]]:
+    """A heading and lines for each end of each side."""
+    counted = any(gram.frequency is not None for ranking in table.rankings for gram in ranking.paper)
+    titles = ["ours", "score", "frequency"] if counted else ["ours", "score"]
+    for ranking in table.rankings:
+        pairs = [(_at(ranking.ours, n), _at(ranking.paper, n)) for n in range(shown)]
+        lines = [
+            [str(n), *_gram(a, counted), *_gram(b, counted)] for n, (a, b) in enumerate(pairs, 1) if a or b
+        ]
+        heading = f"{ranking.side}, {ranking.end}" if ranking.side else ranking.end
+        yield heading, [["", *titles, "the paper's", *titles[1:]], *lines]
+
+
+def _at(grams: Sequence[Gram], n: int) -> Gram | None:
+    return grams[n] if n < len(grams) else None
+
+
+def _gram(gram: Gram | None, counted: bool) -> list[str]:
+    if gram is None:
+        return [""] * (3 if counted else 2)
+    cells = [gram.name, _number(gram.score, 1)]
+    return [*cells, "" if gram.frequency is None else str(gram.frequency)] if counted else cells
+
+
+def _points(case: Case) -> str:
+    value, low, high = (_number(v, 1, sign=True) for v in (case.value, case.low, case.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _case(case: Case) -> str:
+    return case.name if case.seed is None else f"{case.name} (seed {case.seed})"
+
+
+def _verdict(finding: Finding) -> str:
+    if not finding.cases:
+        return finding.verdict
+    return f"{finding.verdict} ({finding.held} of {len(finding.cases)} cases)"
+
+
+# -- text -------------------------------------------------------------------------------------------------
+
+
+def experiment_text(beside: Beside, experiment: str, *, width: int = 120) -> str:
+    """All tables of one experiment; a table that is wider than the terminal goes on below itself."""
+    parts = [READ]
+    for table in beside.tables:
+        if table.experiment == experiment:
+            notes = [f"  {note}" for note in _notes(table)]
+            parts.append("\n".join([f"{table.title}  ({table.id})", *_aligned(_lines(table), width), *notes]))
+    for grams in beside.grams:
+        if grams.experiment == experiment:
+            lines = [f"{grams.title}  ({grams.id})", *([f"  {grams.why}"] if grams.why else [])]
+            for heading, rows in _gram_lines(grams, GRAMS_SHOWN):
+                lines += [f"  {heading}", *(f"  {line}" for line in _aligned(rows, width - 2))]
+            parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def claims_text(beside: Beside, experiments: Iterable[str]) -> str:
+    """Verdicts, with the differences they rest on."""
+    wanted = set(experiments)
+    parts = ["The paper's claims. Differences in percentage points, with 95% intervals over documents."]
+    for finding in beside.findings:
+        if finding.claim.experiment not in wanted:
+            continue
+        lines = [f"{finding.claim.id}: {_verdict(finding)}", f"  {finding.claim.text}"]
+        rows = [[_case(c), _points(c), finding.claim.rule.decide(c)] for c in finding.cases]
+        lines += [f"    {line}" for line in _aligned(rows, 10_000)]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _aligned(lines: Sequence[Line], width: int) -> Iterator[str]:
+    """Columns padded to their widest cell; as many at a time as fit, the first one repeated."""
+    if not lines:
+        return
+    widths = [max(len(line[n]) for line in lines) for n in range(len(lines[0]))]
+    block: list[int] = []
+    blocks = [block]
+    room = width - widths[0]
+    for n, own in enumerate(widths[1:], 1):
+        if block and own + 2 > room:
+            blocks.append(block := [])
+            room = width - widths[0]
+        block.append(n)
+        room -= own + 2
+    for block in blocks:
+        for line in lines:
+            yield "  ".join(line[n].ljust(widths[n]) for n in (0, *block)).rstrip()
+
+
+# -- Markdown ---------------------------------------------------------------------------------------------
+
+
+def experiment_markdown(
+    beside: Beside, experiment: str, title: str, header: Sequence[str], *, pictures: Sequence[str] = ()
+) -> str:
+    """A page with all tables of one experiment. `pictures` are the names of svg files beside it."""
+    parts = [f"# {_escaped(title)}: ours beside the paper's", *header, READ]
+    parts.append("Rows marked [quoted] are others' results, or another encoder's, that the paper repeats.")
+    for table in beside.tables:
+        if table.experiment == experiment:
+            parts += [f"## {_escaped(table.title)}", f"`{table.id}`", _markdown_table(_lines(table))]
+            parts += [f"![{_escaped(table.title)}]({name})" for name in pictures if name == picture(table.id)]
+            parts += ["\n".join(f"- {_escaped(note)}" for note in _notes(table))]
+    for grams in beside.grams:
+        if grams.experiment == experiment:
+            parts += [f"## {_escaped(grams.title)}", f"`{grams.id}`", _escaped(grams.why or "")]
+            for heading, rows in _gram_lines(grams, GRAMS_SHOWN):
+                parts += [_escaped(heading.capitalize()) + ":", _markdown_table(rows)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def claims_markdown(beside: Beside, header: Sequence[str]) -> str:
+    """A page with each claim, its verdict, and the differences that it rests on."""
+    parts = ["# What the paper claims, and what our figures say", *header]
+    parts.append(
+        "Differences are in percentage points, with 95% intervals drawn over documents. An interval speaks for one "
+        "trained model: it does not tell how another seed would do. A claim holds if all its cases do."
+    )
+    summary = [["claim", "the paper", "our cases", "verdict"]]
+    for finding in beside.findings:
+        claim, count = finding.claim, f"{finding.held} of {len(finding.cases)}" if finding.cases else ""
+        summary.append([f"{claim.text} ({claim.id})", claim.place, count, finding.verdict])
+    parts.append(_markdown_table(summary))
+    for finding in beside.findings:
+        claim = finding.claim
+        parts += [f"## {claim.id}: {_verdict(finding)}", _escaped(claim.text)]
+        parts.append(f"- The paper ({claim.place}): {_escaped(claim.printed)}.\n- Rule: {claim.rule.text}.")
+        if finding.cases:
+            rows = [[_case(c), _points(c), claim.rule.decide(c)] for c in finding.cases]
+            parts.append(_markdown_table([["case", "difference [95% interval]", ""], *rows]))
+        else:
+            parts.append("Not run yet, or too little to draw an interval from.")
+    return "\n\n".join(parts) + "\n"
+
+
+def picture(table: str) -> str:
+    """fce-figure-3 is drawn in figure-3.svg."""
+    return f"{table.removeprefix('fce-')}.svg"
+
+
+def _markdown_table(lines: Sequence[Line]) -> str:
+    rows = ["| " + " | ".join(map(_escaped, line)) + " |" for line in lines]
+    return "\n".join([rows[0], "|" + "---|" * len(lines[0]), *rows[1:]])
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown takes as it is."""
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(text.split()))

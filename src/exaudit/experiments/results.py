@@ -1,0 +1,174 @@
+"""The folder of a run, finished or not, read back: its figures, how they came about, and pages of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from exaudit import __version__
+from exaudit._files import read_json, replace_file, write_json
+from exaudit.encode.locate import fingerprint, locate
+from exaudit.errors import DataError, EncoderError, SettingError
+from exaudit.experiments.beside import Beside, join
+from exaudit.experiments.figures import Figures
+from exaudit.experiments.pages import claims_markdown, experiment_markdown
+from exaudit.experiments.programme import EXPERIMENTS
+from exaudit.experiments.run import Settings
+
+__all__ = ["Results"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a run has found so far."""
+
+    folder: Path
+    settings: Settings
+    steps: dict[str, Figures]
+    encoders: dict[str, str]  # by model: the fingerprint of its encoder
+
+    @classmethod
+    def read(cls, folder: Path) -> Results:
+        paths = sorted((folder / "steps").glob("*.json"))
+        if not (folder / "settings.json").is_file() or not paths:
+            raise SettingError(
+                f"{folder} holds no results; give the --out of `exaudit reproduce`, once a step of it is done"
+            )
+        settings = _read(folder / "settings.json")
+        steps = {path.stem: _figures(path) for path in paths}
+        models = sorted((folder / "models").glob("*/model.json"))
+        encoders = {path.parent.name: _read(path).get("encoder") for path in models}
+        marks = {name: str(place["fingerprint"]) for name, place in encoders.items() if place}
+        if (folder / "results.json").is_file():  # the models themselves may have stayed elsewhere
+            marks = _read(folder / "results.json").get("fingerprints", {}) | marks
+        return cls(folder, Settings(**settings | {"seeds": tuple(settings["seeds"])}), steps, marks)
+
+    @property
+    def beside(self) -> Beside:
+        return join(self.steps.values(), first_seed=self.settings.seeds[0])
+
+    @property
+    def cautions(self) -> list[str]:
+        """What nobody must overlook."""
+        own = self.settings
+        cautions = {
+            "made-up corpora: these figures say nothing about the paper": own.sample,
+            "a tenth of the data": own.fast,
+        }
+        return [caution for caution, true in cautions.items() if true]
+
+    def command(self, experiment: str) -> str:
+        """What to type for the same figures, wherever the data are."""
+        own, default = self.settings, Settings()
+        parts = ["exaudit", "reproduce", experiment, "--sample" if self.settings.sample else "--data DIR"]
+        parts.append(f"--encoder {own.encoder_name}")
+        parts += ["--tune-encoder"] * own.tune_encoder + ["--fast"] * own.fast
+        parts.append(f"--seeds {','.join(map(str, own.seeds))}")
+        parts += [f"--epochs {own.epochs}"] if own.epochs is not None else []
+        parts += [f"--filters {own.filters}"] if own.filters != default.filters else []
+        parts += [f"--word-vectors {Path(own.word_vectors).name}"] if own.word_vectors else []
+        return " ".join(parts)
+
+    def header(self, experiments: Sequence[str]) -> list[str]:
+        """How the figures came about: paragraphs of Markdown."""
+        own = self.settings
+        commands = "\n".join(self.command(name) for name in experiments)
+        seeds = ", ".join(map(str, own.seeds))
+        if len(own.seeds) > 1:
+            seeds += f"; a row that does not say so is of seed {own.seeds[0]} alone"
+        facts = [
+            *(f"**{caution}**" for caution in self.cautions),
+            f"encoder: {self._encoder(experiments)}",
+            f"seeds: {seeds}",
+            f"filters {own.filters}, epochs {'by default' if own.epochs is None else own.epochs}",
+            f"exaudit {__version__}",
+            f"steps, in seconds: {self._seconds(experiments)}",
+        ]
+        return [f"```\n{commands}\n```", "\n".join(f"- {fact}" for fact in facts)]
+
+    def _encoder(self, experiments: Sequence[str]) -> str:
+        own = self.settings
+        if own.encoder == "none":
+            return "none, word embeddings only"
+        if own.tune_encoder:
+            mine = self._of(experiments, self.encoders).items()
+            listed = ", ".join(f"{name} `{mark[:12]}`" for name, mark in mine)
+            return f"`{own.encoder_name}`{_fingerprint(own.encoder)}, then tuned for each model: {listed}"
+        marks = ", ".join(f"`{mark}`" for mark in sorted(set(self.encoders.values())))
+        return f"`{own.encoder_name}`, frozen" + (f", fingerprint {marks}" if marks else "")
+
+    def _seconds(self, experiments: Sequence[str]) -> str:
+        mine = self._of(experiments, {name: figures.seconds for name, figures in self.steps.items()})
+        listed = ", ".join(f"{name} {seconds:.0f}" for name, seconds in mine.items())
+        return f"{listed}; {sum(mine.values()):.0f} in all"
+
+    @staticmethod
+    def _of(experiments: Sequence[str], named: dict[str, _T]) -> dict[str, _T]:
+        """Steps and models have the name of their experiment in front."""
+        return {name: value for name, value in named.items() if name.split("-")[0] in experiments}
+
+    def write(self) -> list[Path]:
+        """Pages for the experiments that were begun, the claims, figures 3 and 4, and all of it as JSON."""
+        beside = self.beside
+        pictures = _pictures(beside)
+        pages = dict(pictures)
+        for name in beside.experiments:
+            title, header = EXPERIMENTS[name].title, self.header([name])
+            pages[f"{name}.md"] = experiment_markdown(beside, name, title, header, pictures=[*pictures])
+        pages["claims.md"] = claims_markdown(beside, self.header(beside.experiments))
+        for name, text in pages.items():
+            with replace_file(self.folder / name) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+        write_json(self.folder / "results.json", self.to_json())
+        return [self.folder / name for name in (*pages, "results.json")]
+
+    def to_json(self) -> dict[str, Any]:
+        vectors = self.settings.word_vectors
+        names = {
+            "encoder": self.settings.encoder_name,
+            "word_vectors": Path(vectors).name if vectors else None,
+        }
+        return {
+            "exaudit": __version__,
+            "settings": self.settings.to_json() | names,
+            "fingerprints": self.encoders,
+            "seconds": {name: figures.seconds for name, figures in self.steps.items()},
+            **self.beside.to_json(),
+        }
+
+
+def _fingerprint(encoder: str) -> str:
+    """Of the encoder before it was tuned, if it is at hand."""
+    try:
+        return f", fingerprint `{fingerprint(locate(encoder))}`"
+    except EncoderError:
+        return ""
+
+
+def _pictures(beside: Beside) -> dict[str, str]:
+    """Drawn where the reports' own means of drawing can be had; they need more than the experiments do."""
+    try:
+        from exaudit.experiments.plots import figures
+    except ImportError:
+        return {}
+    return figures(beside)
+
+
+def _figures(path: Path) -> Figures:
+    try:
+        return Figures.from_json(_read(path))
+    except TypeError as error:
+        raise DataError(
+            f"not the figures of a step ({error}); delete the file and run again", path
+        ) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return dict(read_json(path))
+    except (ValueError, TypeError) as error:
+        raise DataError(f"damaged ({error}); delete the file and run again", path) from error

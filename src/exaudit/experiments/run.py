@@ -1,0 +1,134 @@
+"""One run of the experiments: its settings, its folder, and the steps and models that are done."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from exaudit._device import pick_device
+from exaudit._files import read_json, write_json
+from exaudit.data.document import Document
+from exaudit.encode.cache import CachedTransformer
+from exaudit.encode.transformer import Transformer
+from exaudit.errors import SettingError
+from exaudit.experiments.figures import Figures
+from exaudit.model.labeler import Labeler
+
+__all__ = ["Run", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What may differ between runs. Their results are never mixed: each has a folder of its own."""
+
+    encoder: str = "minilm"
+    tune_encoder: bool = False
+    fast: bool = False  # a tenth of the data
+    seeds: tuple[int, ...] = (0,)  # of the headline rows; the others take the first
+    epochs: int | None = None  # of every head; None: what each loss takes by default
+    filters: int = 1000
+    word_vectors: str | None = None  # for the baseline `cnn`
+    sample: bool = False  # made-up corpora
+
+    @property
+    def encoder_name(self) -> str:
+        """For people and tables: a folder's own name, without the folders it is in; hub names stay whole."""
+        name = self.encoder
+        is_folder = name[:1] in (".", "/", "~") or name.count("/") > 1 or Path(name).is_dir()
+        return Path(name).name if is_folder else name
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "seeds": list(self.seeds)}
+
+
+class Run:
+    """A folder with `settings.json`, `steps/*.json` (what each step found) and `models/`."""
+
+    def __init__(
+        self, folder: Path, data: Path, settings: Settings, *, device: str = "auto", only: str = "*"
+    ) -> None:
+        """only : the steps to run, as in "fce-*-1,fce-cnn", so that several processes can share the work."""
+        self.folder, self.data, self.settings, self.device, self.only = folder, data, settings, device, only
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = folder / "settings.json"
+        if kept.exists() and Settings().to_json() | read_json(kept) != settings.to_json():
+            raise SettingError(
+                f"{folder} holds results of other settings ({kept}); give another --out, or delete the folder"
+            )
+        write_json(kept, settings.to_json())
+
+    @property
+    def seed(self) -> int:
+        return self.settings.seeds[0]
+
+    def step(self, name: str, make: Callable[[], Figures]) -> Figures:
+        """What `make` finds, or found when this step was done before."""
+        path = self.folder / "steps" / f"{name}.json"
+        if path.exists():
+            return Figures.from_json(read_json(path))
+        if not any(fnmatch(name, pattern.strip()) for pattern in self.only.split(",")):
+            return Figures()
+        began = time.monotonic()
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        found = make()
+        found.seconds = round(time.monotonic() - began, 1)
+        path.parent.mkdir(exist_ok=True)
+        write_json(path, found.to_json())
+        print(f"{name}: {found.seconds:.0f} s", file=sys.stderr, flush=True)
+        return found
+
+    def model(
+        self,
+        name: str,
+        train: Sequence[Document],
+        dev: Sequence[Document],
+        *,
+        init: str | None = None,
+        **settings: Any,
+    ) -> Labeler:
+        """A model trained with these settings, or the one that was trained when the run came by before.
+
+        init : the name of the model to go on from.
+        """
+        folder = self.folder / "models" / name
+        if not (folder / "model.json").exists():
+            work = self.folder / "models" / f"{name}.part"
+            work.mkdir(parents=True, exist_ok=True)
+            labeler = self._labeler(settings)
+            start = None if init is None else Labeler.load(self.folder / "models" / init, device=self.device)
+            labeler.fit(_without_labels(train, labeler), dev=_without_labels(dev, labeler), init=start,
+                        work=work, resume=True)  # fmt: skip
+            labeler.save(folder)
+            shutil.rmtree(work)
+        labeler = Labeler.load(folder, device=self.device)
+        if isinstance(labeler.encoder_, Transformer) and self._cache is None:
+            labeler.encoder_ = CachedTransformer(labeler.encoder_)  # encode once, label many times
+        return labeler
+
+    @property
+    def _cache(self) -> str | None:
+        """On a GPU encoding again is quicker than the disk."""
+        return None if pick_device(self.device).type == "cpu" else ""
+
+    def _labeler(self, settings: dict[str, Any]) -> Labeler:
+        own = self.settings
+        common: dict[str, Any] = {
+            "encoder": own.encoder,
+            "filters": own.filters,
+            "epochs": own.epochs,
+            "seed": self.seed,
+        }
+        return Labeler(device=self.device, cache=self._cache, **(common | settings))
+
+
+def _without_labels(documents: Sequence[Document], labeler: Labeler) -> list[Document]:
+    """Token labels are for the token loss alone: no other model of an experiment ever sees one."""
+    if labeler.loss == "token":
+        return list(documents)
+    return [document.without_token_labels() for document in documents]
