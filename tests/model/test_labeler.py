@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -145,6 +146,35 @@ def test_tuning_changes_the_encoder_and_travels_with_the_model(bert: Path, loss:
     again = tiny_labeler(loss="min-max", epochs=1).fit(documents[:30], dev=documents[30:], init=loaded)
     again.save(tmp_path / "again")
     assert (tmp_path / "again" / "encoder" / "config.json").exists()
+
+
+def test_pairs_are_tuned_on_together(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str] | None] = []
+
+    def tune(*_: object, groups: list[str] | None, **__: object) -> None:
+        seen.append(groups)
+
+    monkeypatch.setattr("exaudit.model.tuned.tune", tune)
+    documents = [replace(d, meta={"pair": str(n // 2)}) for n, d in enumerate(reviews(30))]
+    model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1)
+    model.fit(documents[:20], dev=documents[20:], group="pair")
+    assert seen == [[str(n // 2) for n in range(20)]] * 2  # the teacher's turn and the student's
+    model.fit(documents[:20], dev=documents[20:])
+    assert seen[2:] == [None, None]
+
+
+def test_a_student_stands_in_for_its_teacher_unless_documents_suffer(
+    bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = reviews(40)
+    merits = iter([0.5, 0.8, 0.8, 0.79, 0.5, 0.8, 0.8, 0.7])  # tuned head, new head, teacher, student; twice
+    monkeypatch.setattr("exaudit.model.tuned._merit", lambda *_: next(merits))
+    for kept, pool in (("student", "none"), ("teacher", "max")):
+        model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1)
+        model.fit(documents[:30], dev=documents[30:])
+        assert model.record_["tuning"]["kept"] == kept
+        assert model.head_.config.pool == pool
+        assert model.vocabulary_ is None  # a tuned encoder learns the words itself
 
 
 def test_wide_filters_and_word_vectors(tmp_path: Path) -> None:

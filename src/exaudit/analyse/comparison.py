@@ -147,7 +147,7 @@ def compare(
     labeler.set_params(positive="B", select=labeler.select or "accuracy")
     # The labels of words are for judging alone: training sees which side a document is from, and nothing else.
     labeler.fit([replace(d, token_labels=None) for d in split.train],
-                dev=[replace(d, token_labels=None) for d in split.dev], report=report)  # fmt: skip
+                dev=[replace(d, token_labels=None) for d in split.dev], group=group, report=report)  # fmt: skip
     features = Features.empty(labeler)
     labelled = []
     for scores in labeler.iter_label(split.test, total=len(split.test)):

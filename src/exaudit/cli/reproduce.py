@@ -34,6 +34,13 @@ Out = Annotated[
 ]
 Fast = Annotated[bool, typer.Option("--fast", help="A tenth of the data.")]
 Seeds = Annotated[str, typer.Option(help="Of the headline rows, as in 0,1,2; other rows take the first.")]
+Steps = Annotated[
+    str,
+    typer.Option(
+        metavar="PATTERNS",
+        help="Run only these steps, as in fce-uniCNN-*,fce-cnn: several processes can share one OUT.",
+    ),
+]
 Epochs = Annotated[
     int | None, typer.Option(min=1, help="Of every model; by default as many as `exaudit train` takes.")
 ]
@@ -93,6 +100,7 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         out: Out = None,
         fast: Fast = False,
         seeds: Seeds = "0",
+        steps: Steps = "*",
         device: Device = "auto",
         epochs: Epochs = None,
         filters: Filters = 1000,
@@ -121,7 +129,7 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         if not sample:
             for name in names:
                 EXPERIMENTS[name].check(corpora)
-        run = Run(folder, corpora, settings, device=device)
+        run = Run(folder, corpora, settings, device=device, only=steps)
         if sample:
             write_corpora(corpora)
         for name in names:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 
@@ -77,9 +78,14 @@ def tune(
     labelled: LabelledFeatures,
     config: TuningConfig,
     *,
+    groups: Sequence[str] | None = None,
     report: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
-    """Tune encoder and head in place. `labelled` gives the labels; its features are not read."""
+    """Tune encoder and head in place. `labelled` gives the labels; its features are not read.
+
+    groups : documents of one group come one after another, so mostly in one batch: what an original and its
+        revision share then pulls both ways and cancels, and what sets them apart is left.
+    """
     data = LabelledFeatures(
         _Reader(encoder, token_lists),
         labelled.word_counts,
@@ -102,7 +108,7 @@ def tune(
     for epoch in range(1, config.epochs + 1):
         draws = np.random.default_rng([config.seed, epoch, 1])
         generator = torch.Generator(device=device).manual_seed(int(draws.integers(2**62)))
-        order = draws.permutation(len(data))
+        order = _order(draws, len(data), groups)
         losses = []
         for start in progress(range(0, len(order), config.batch_size), unit="batch", desc=f"tuning {epoch}"):
             indices = order[start : start + config.batch_size].tolist()
@@ -118,6 +124,17 @@ def tune(
     encoder.module.eval()
     head.eval()
     head.sparse_gradients = True
+
+
+def _order(draws: np.random.Generator, count: int, groups: Sequence[str] | None) -> npt.NDArray[np.int64]:
+    """A random order of the documents, or of their groups."""
+    if groups is None:
+        return draws.permutation(count)
+    members: dict[str, list[int]] = {}
+    for place, group in enumerate(groups):
+        members.setdefault(group, []).append(place)
+    parts = list(members.values())
+    return np.concatenate([np.array(parts[i], np.int64) for i in draws.permutation(len(parts))])
 
 
 def _loss(

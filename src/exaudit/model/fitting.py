@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -26,14 +24,12 @@ from exaudit.model.assembly import (
     new_head,
     with_features,
 )
-from exaudit.model.tuned import taught, tuned
+from exaudit.model.tuned import Plan, taught, tuned
 
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
 
 __all__ = ["epochs_of", "fit"]
-
-Report = Callable[[dict[str, Any]], None]
 
 
 def fit(
@@ -42,9 +38,7 @@ def fit(
     dev: list[Document] | None,
     *,
     init: Labeler | None,
-    work: str | Path | None,
-    resume: bool,
-    report: Report | None,
+    plan: Plan,
 ) -> None:
     """Train and set the fitted attributes."""
     began = time.monotonic()
@@ -66,15 +60,11 @@ def fit(
     held_out = label_documents(dev, names, vocabulary)
     encoder = load_encoder(labeler) if init is None else init.encoder_
 
-    place = None if work is None else Path(work)
-    told: dict[str, Any] = {"work": place, "resume": resume, "report": report}
     tuning = None
     if labeler.tune_encoder and encoder is None:
         raise SettingError("there is no encoder to tune: --tune-encoder cannot go with --encoder none")
     if labeler.tune_encoder and encoder is not None and _teaches(labeler, init):
-        best, history = taught(
-            labeler, encoder, documents, data, dev, held_out, config, device=device, **told
-        )
+        best, history = taught(labeler, encoder, documents, data, dev, held_out, config, plan)
         encoder, head, tuning = best.encoder, best.head, best.record
         held_out = with_features(held_out, features_of(labeler, encoder, dev, device))
     else:
@@ -82,7 +72,7 @@ def fit(
             new_head(labeler, encoder, vocabulary, device) if init is None else copy_head(init.head_, labeler)
         )
         if labeler.tune_encoder and encoder is not None:
-            best = tuned(labeler, encoder, head, documents, data, **told)
+            best = tuned(labeler, encoder, head, documents, data, plan)
             encoder, head, tuning = best.encoder, best.head, best.record
             if config.loss == "document":  # a new head learns more from the tuned features than the old one
                 head = new_head(labeler, encoder, vocabulary, device)
@@ -90,9 +80,9 @@ def fit(
             with_features(part, features_of(labeler, encoder, texts, device))
             for part, texts in ((data, documents), (held_out, dev))
         )
-        checkpoint = None if place is None else place / "checkpoint.safetensors"
+        checkpoint = None if plan.work is None else plan.work / "checkpoint.safetensors"
         history = train(
-            head, data, held_out, config, checkpoint=checkpoint, resume=resume, report=report
+            head, data, held_out, config, checkpoint=checkpoint, resume=plan.resume, report=plan.report
         ).to_json()
 
     labeler.names_, labeler.vocabulary_, labeler.encoder_ = names, vocabulary, encoder

@@ -27,6 +27,7 @@ from exaudit.head.network import Head
 from exaudit.metrics import best_offset, stable_offset
 from exaudit.model import fitting, folder
 from exaudit.model.scores import TokenScores
+from exaudit.model.tuned import Plan
 
 __all__ = ["Labeler", "as_documents"]
 
@@ -133,6 +134,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         init: Labeler | None = None,
         work: str | Path | None = None,
         resume: bool = False,
+        group: str | None = None,
         report: Callable[[dict[str, Any]], None] | None = None,
     ) -> Labeler:
         """Train on documents X with labels y, choosing the epoch on `dev`.
@@ -140,13 +142,16 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dev : Documents, or a pair (X, y); None sets aside a tenth of X.
         init : a trained Labeler to go on from; it gives encoder, vocabulary and weights.
         work : a folder for checkpoints; with `resume`, a run that was stopped goes on from them.
+        group : a column of the Documents (`meta`); those with the same value, such as an original and its revision,
+            are in one batch while the encoder is tuned.
         report : called with a dict after every epoch.
         """
         documents = as_documents(X, y)
         held_out = (
             as_documents(*dev) if isinstance(dev, tuple) else None if dev is None else as_documents(dev)
         )
-        fitting.fit(self, documents, held_out, init=init, work=work, resume=resume, report=report)
+        plan = Plan(None if work is None else Path(work), resume, report, group)
+        fitting.fit(self, documents, held_out, init=init, plan=plan)
         self.classes_ = _classes(self.names_, y)
         return self
 

@@ -21,9 +21,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from safetensors.torch import load_file, save_file
 
+from exaudit._device import pick_device
 from exaudit.data.document import Document
 from exaudit.encode.transformer import Transformer
 from exaudit.head.labelled import LabelledFeatures
@@ -37,12 +37,22 @@ from exaudit.model.assembly import LAST, features_of, new_head, with_features
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
 
-__all__ = ["Tuned", "taught", "tuned"]
+__all__ = ["Plan", "Tuned", "taught", "tuned"]
 
 Report = Callable[[dict[str, Any]], None]
-STEPS = 800  # of tuning at least: few documents are seen more often
+STEPS = 750  # of tuning at least: few documents are seen more often
 MOST = 10  # but no more often than this
-LOSS_OF_DOCUMENTS = 0.01  # what the student may lose on the dev documents
+MARGIN = 0.01  # of accuracy or F1 on the dev documents: less is not a clear difference
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a run goes about it: where it keeps its work, whether it goes on, whom it tells, what stays together."""
+
+    work: Path | None = None
+    resume: bool = False
+    report: Report | None = None
+    group: str | None = None  # a column: documents with the same value are tuned on in one batch
 
 
 @dataclass(frozen=True)
@@ -60,17 +70,14 @@ def tuned(
     head: Head,
     documents: list[Document],
     data: LabelledFeatures,
-    *,
-    work: Path | None = None,
-    resume: bool = False,
-    report: Report | None = None,
+    plan: Plan,
 ) -> Tuned:
     """Encoder and head tuned together by the labeler's loss (document and min-max, where that is document)."""
     if labeler.loss == "token":
         settings = _settings(labeler, encoder, len(documents), "token", epochs=5, rate=2e-4)
     else:
         settings = _settings(labeler, encoder, len(documents), "document+min-max", epochs=2, rate=1e-4)
-    return _tuned(labeler, encoder, head, documents, data, settings, work, "encoder", resume, report)
+    return _tuned(labeler, encoder, head, documents, data, settings, plan, "encoder")
 
 
 def taught(
@@ -81,23 +88,22 @@ def taught(
     dev: list[Document],
     held_out: LabelledFeatures,
     config: TrainingConfig,
-    *,
-    device: torch.device,
-    work: Path | None = None,
-    resume: bool = False,
-    report: Report | None = None,
+    plan: Plan,
 ) -> tuple[Tuned, dict[str, Any]]:
     """A student of a teacher, or the teacher where the student does not live up to it; and the teacher's history."""
+    device = pick_device(labeler.device)
     head = new_head(labeler, encoder, None, device)
     settings = _settings(labeler, encoder, len(documents), "document+min-max", epochs=2, rate=1e-4)
-    teacher = _tuned(labeler, encoder, head, documents, data, settings, work, "teacher", resume, report)
+    teacher = _tuned(labeler, encoder, head, documents, data, settings, plan, "teacher")
     own, own_dev = (
         with_features(part, features_of(labeler, teacher.encoder, texts, device))
         for part, texts in ((data, documents), (held_out, dev))
     )
     head = new_head(labeler, teacher.encoder, None, device)
-    checkpoint = None if work is None else work / "teacher.safetensors"
-    history = train(head, own, own_dev, config, checkpoint=checkpoint, resume=resume, report=report)
+    checkpoint = None if plan.work is None else plan.work / "teacher.safetensors"
+    history = train(head, own, own_dev, config, checkpoint=checkpoint, resume=plan.resume, report=plan.report)
+    if _merit(teacher.head, own_dev, config) > _merit(head, own_dev, config) + MARGIN:
+        head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
     teacher = replace(teacher, head=head)
 
     taken = lessons([scores for _, scores in scored(head, own)], data.targets.tolist())
@@ -111,13 +117,13 @@ def taught(
     )
     settings = _settings(labeler, fresh, len(documents), "document+token", epochs=3, rate=2e-4)
     head = new_head(labeler, fresh, None, device, pool="none")
-    student = _tuned(labeler, fresh, head, documents, pupils, settings, work, "encoder", resume, report)
+    student = _tuned(labeler, fresh, head, documents, pupils, settings, plan, "encoder")
 
     merits = [
         _merit(one.head, with_features(held_out, features_of(labeler, one.encoder, dev, device)), config)
         for one in (teacher, student)
     ]
-    kept = student if merits[1] >= merits[0] - LOSS_OF_DOCUMENTS else teacher
+    kept = student if merits[1] >= merits[0] - MARGIN else teacher
     record = {
         "teacher": teacher.record,
         "student": student.record,
@@ -157,17 +163,17 @@ def _tuned(
     documents: list[Document],
     data: LabelledFeatures,
     settings: TuningConfig,
-    work: Path | None,
+    plan: Plan,
     name: str,
-    resume: bool,
-    report: Report | None,
 ) -> Tuned:
     """Tune, or take what a stopped run left in its work folder."""
     with TemporaryDirectory() as temporary:
-        kept = Path(temporary if work is None else work) / name
+        kept = Path(temporary if plan.work is None else plan.work) / name
         weights = kept.with_name(f"{name}_head.safetensors")
-        if not (resume and weights.exists()):
-            tune(encoder, head, [d.tokens for d in documents], data, settings, report=report)
+        if not (plan.resume and weights.exists()):
+            groups = None if plan.group is None else [d.meta.get(plan.group, d.id) for d in documents]
+            texts = [d.tokens for d in documents]
+            tune(encoder, head, texts, data, settings, groups=groups, report=plan.report)
             encoder.save(kept)
             tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
             save_file(tensors, weights)  # last: it says all is there
