@@ -212,6 +212,26 @@ def test_boundary_moves_the_token_decisions_only(trained: Labeler, tmp_path: Pat
         model.tune_boundary(["no labels here"])
 
 
+def test_the_dev_documents_set_the_boundary_of_the_words_unless_zero_is_asked_for() -> None:
+    documents = reviews(80)
+    train, dev = documents[:60], documents[60:]
+    zero = tiny_labeler(boundary="zero").fit(train, dev=dev)
+    assert zero.offset_ == 0
+    assert tiny_labeler(recipe="paper").fit(train, dev=dev).offset_ == 0
+    assert tiny_labeler(loss="min-max").fit(train, dev=dev).offset_ == 0
+    model = tiny_labeler().fit(train, dev=dev)
+    found = model.offset_
+    assert found != 0
+    assert model.record_["boundary"] == {"level": "documents", "beta": 0.5}
+    model.tune_boundary(dev, level="document")  # the same rule, on the same documents
+    assert found == pytest.approx(model.offset_, abs=1e-6)
+    for a, b in zip(zero.label(dev), model.label(dev), strict=True):  # nothing else differs
+        np.testing.assert_array_equal(a.scores, b.scores)
+        assert a.output == b.output
+    with pytest.raises(SettingError, match="documents or zero, not 'one'"):
+        tiny_labeler(boundary="one").fit(train, dev=dev)
+
+
 def test_boundary_by_documents_lies_where_the_largest_token_decides_best(trained: Labeler) -> None:
     documents = [d.without_token_labels() for d in reviews(60, seed=5)]
     targets = np.array([trained.names_.document_target(d) for d in documents])

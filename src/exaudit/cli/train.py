@@ -59,8 +59,12 @@ def train(
         str | None, typer.Option(help="Choose the epoch by f1, accuracy, loss or token-f0.5 on dev.")
     ] = None,
     boundary: Annotated[
-        Path | None,
-        typer.Option(help="Token-labelled documents to tune the decision boundary of the tokens on."),
+        str | None,
+        typer.Option(
+            metavar="FILE|zero",
+            help="Token-labelled documents to tune the boundary of the tokens on, or zero; by default the labels of "
+            "the dev documents set it.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="One seed for everything random.")] = 0,
     device: Device = "auto",
@@ -76,7 +80,7 @@ def train(
     work = _work_folder(out, resume=resume, overwrite=overwrite)
     documents = reading.read(file, need_labels=True)
     held_out = None if dev is None else reading.read_beside(dev, need_labels=True)
-    labelled = None if boundary is None else reading.read_beside(boundary)
+    labelled = None if boundary is None or boundary == "zero" else reading.read_beside(Path(boundary))
     start = None if init is None else Labeler.load(init, device=device)
     labeler = Labeler(
         encoder=encoder,
@@ -95,6 +99,7 @@ def train(
         batch_size=batch_size,
         learning_rate=learning_rate,
         recipe=recipe,
+        boundary="zero" if boundary == "zero" else None,
         select=select,
         positive=positive,
         seed=seed,
@@ -122,7 +127,7 @@ def train(
             shutil.rmtree(out)
         labeler.save(out)
     except BaseException:
-        if (work / "checkpoint.safetensors").exists():
+        if any(work.iterdir()):
             say(f"what was trained so far is kept in {work}; go on with the same command and --resume")
         else:
             shutil.rmtree(work, ignore_errors=True)

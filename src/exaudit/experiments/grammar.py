@@ -96,6 +96,8 @@ def _zero_shot(run: Run, fce: Fce, seed: int) -> Figures:
         judged = test.judge(test.margins > stable_offset(dev.largest, dev.targets, beta))
         row = f"uniCNN, boundary by the dev documents' {name}"
         figures.row("fce-headline", row, 100 * test.document_f1(), *judged.percent(*headline))
+    if seed != run.seed:  # a coin needs no second model
+        return figures
     whole = Evaluation.of(test.scores, labeler.names_)
     for name, baseline in (("Random", whole.random()), ("MajorityClass", whole.majority())):
         tokens = baseline.token_metrics() or {}

@@ -123,6 +123,7 @@ class Run:
             "filters": own.filters,
             "epochs": own.epochs,
             "seed": self.seed,
+            "boundary": "zero",  # the paper's; rows with another one say so
         }
         return Labeler(device=self.device, cache=self._cache, **(common | settings))
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["epochs_of", "fit"]
 
+BETA = 0.5  # of the words' boundary: those who check words one by one prefer few and right ones
+
 
 def fit(
     labeler: Labeler,
@@ -51,6 +53,7 @@ def fit(
         select=labeler.select,
         seed=labeler.seed,
     )
+    boundary = _boundary(labeler, config)
     device = pick_device(labeler.device)
     names = LabelNames.infer(documents, positive=labeler.positive) if init is None else init.names_
     if dev is None:
@@ -91,9 +94,13 @@ def fit(
     if config.loss == "token":  # token labels are at hand: the boundary is tuned on dev, as in the paper
         scores = np.concatenate([s for _, s in scored(head, held_out)])
         labeler.offset_ = best_offset(scores, np.concatenate(held_out.token_targets or []))
-    elif config.stable and not config.by_tokens and config.criterion == "f1":
-        outputs = np.array([logit for logit, _ in scored(head, held_out)])
-        labeler.document_offset_ = stable_offset(outputs, held_out.targets)
+    elif not config.by_tokens:
+        found = [(logit, own.max()) for logit, own in scored(head, held_out)]
+        outputs, largest = np.array(found, dtype=np.float64).T
+        if config.stable and config.criterion == "f1":
+            labeler.document_offset_ = stable_offset(outputs, held_out.targets)
+        if boundary == "documents":
+            labeler.offset_ = stable_offset(largest, held_out.targets, BETA)
     labeler.record_ = {
         "documents": len(documents),
         "dev_documents": len(dev),
@@ -106,6 +113,7 @@ def fit(
             offset=labeler.offset_,
             document_offset=labeler.document_offset_,
         ),
+        "boundary": {"level": boundary, "beta": BETA} if boundary == "documents" else None,
         "tuning": tuning,
         "own_encoder": tuning is not None or (init is not None and init.record_["own_encoder"]),
         "initial": None if init is None else init.record_.get("loss", "document"),
@@ -115,6 +123,14 @@ def fit(
         "python": platform.python_version(),
         "device": str(device),
     }
+
+
+def _boundary(labeler: Labeler, config: TrainingConfig) -> str:
+    if labeler.boundary not in (None, "documents", "zero"):
+        raise SettingError(f"the boundary of the words is documents or zero, not {labeler.boundary!r}")
+    if config.by_tokens:  # their own losses put it at zero, or token labels tune it
+        return "zero"
+    return labeler.boundary or ("documents" if config.stable else "zero")
 
 
 def _teaches(labeler: Labeler, init: Labeler | None) -> bool:

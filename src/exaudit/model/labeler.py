@@ -58,6 +58,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     epochs, batch_size, learning_rate, select : training; epochs None means 12 (20 with recipe paper), or a few on
         a tuned encoder; `select` is f1, accuracy, loss or token-f0.5.
     recipe : "stable" (falling rate, averaged weights, boundary of the documents tuned on dev) or "paper".
+    boundary : of the words, after training with document labels: "documents" (where the dev documents are decided
+        best by their largest word, for F0.5; see `tune_boundary`) or "zero", as in the paper. None means documents,
+        but zero with recipe paper.
     positive : the positive class, where its name does not tell.
     seed, device, precision : precision "bfloat16" runs the encoder in half precision on a GPU.
     cache : folder of the feature cache; None takes the usual place, "" keeps features in memory.
@@ -82,6 +85,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batch_size: int = 50,
         learning_rate: float = 1.0,
         recipe: str = "stable",
+        boundary: str | None = None,
         select: str | None = None,
         positive: str | None = None,
         seed: int = 0,
@@ -105,6 +109,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.recipe = recipe
+        self.boundary = boundary
         self.select = select
         self.positive = positive
         self.seed = seed
