@@ -65,6 +65,15 @@ def check_complete(found: Sequence[Figures]) -> None:
     """Each row of the paper that is not cited has figures, one a column, or a reason, not both."""
     ours, reasons = rows(found), missing(found)
     assert ours.keys().isdisjoint(reasons)
+    own = {key: ours.pop(key) for key in list(ours) if key[0] == "sentiment-zero-shot"}
+    assert len(own) == 3 * sum(table == "sentiment-review" and name != "Random" for table, name in ours)
+    for (_, name), values in own.items():
+        assert len(values) == 3
+        if name in {
+            f"{s} | zero" for s in (ORIG, PAIRED, DISJOINT)
+        }:  # the model itself, as in the rules' table
+            assert values[:2] == ours["sentiment-rules", name.split(" | ")[0]][:2]
+            assert values[2] == ours["contrast-rules", name.split(" | ")[0]][0]
     tables = {t.id: t for t in paper_tables().values() if t.experiment == "sentiment"}
     assert {table for table, _ in (*ours, *reasons)} == tables.keys()
     for table in tables.values():

@@ -35,6 +35,11 @@ OURS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         "FCE test, our best recipes without token labels",
         ("Sent F1", "P", "R", "F1", "F0.5"),
     ),
+    "sentiment-zero-shot": (
+        "sentiment",
+        "Sentiment diffs, token F0.5 without token labels, by where the boundary of the words is",
+        ("Orig.", "Rev.", "Contrast"),
+    ),
     "annotation-tokens": (
         "annotation",
         "Words that tell a revised review, against the diffs from revised to original: CAD test, and Contrast",

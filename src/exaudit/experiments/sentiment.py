@@ -18,7 +18,7 @@ from exaudit.experiments.evidence import Bools, Evidence, Judged, Scored, Search
 from exaudit.experiments.figures import Figures
 from exaudit.experiments.paper import paper_tables
 from exaudit.experiments.run import Run
-from exaudit.metrics import Counts, Difference, best_offset, paired_bootstrap
+from exaudit.metrics import Counts, Difference, best_offset, paired_bootstrap, stable_offset
 from exaudit.model.labeler import Labeler
 
 __all__ = ["sentiment", "training_sets"]
@@ -199,6 +199,15 @@ def _trained(run: Run, data: _Data, name: str) -> Figures:
     figures.row("contrast-review", name, accuracy[CONTRAST], f[CONTRAST])
     if name == PAIRED_19K:
         figures.row("sentiment-frozen", _own_row(run), accuracy[ORIGINALS], accuracy[REVISIONS])
+    boundaries = {
+        "zero": 0.0,
+        "by the dev documents' F1": stable_offset(dev.largest, dev.targets, 1.0),
+        "by the dev documents' F0.5": stable_offset(dev.largest, dev.targets, 0.5),
+    }
+    for where, offset in boundaries.items():
+        parts = (tests[test] for test in (ORIGINALS, REVISIONS, CONTRAST))
+        values = (_f(one.judge(one.margins > offset)) for one in parts)
+        figures.row("sentiment-zero-shot", f"{name} | {where}", *values)
     return figures
 
 
