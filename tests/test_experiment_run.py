@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, fbeta_score
 
+from exaudit.analyse.exemplars import ExemplarRow, ExemplarTable
+from exaudit.audit.evidence import Exemplar
 from exaudit.data.document import Document
 from exaudit.data.sample import sample_documents
 from exaudit.errors import SettingError
 from exaudit.experiments.evidence import Evidence, Judged, Scored, Searched, score
+from exaudit.experiments.examples import examples_markdown
 from exaudit.experiments.figures import Figures
 from exaudit.experiments.run import Run, Settings
 from exaudit.metrics import Counts, Difference, best_offset
@@ -374,3 +377,29 @@ def test_measured_outputs_come_with_the_same_draws_every_time(searched: Searched
     assert one.draws.tolist() == two.draws.tolist()
     assert one.output.tolist() == output.tolist()
     assert one.right.tolist() == searched.truth.tolist()
+
+
+def test_an_example_page_marks_truth_predictions_and_exemplars() -> None:
+    exemplar = Exemplar(
+        row=3,
+        id="x",
+        position=1,
+        tokens=("two", "<informations>", "here"),
+        distance=2.345,
+        score=0.5,
+        label="i",
+        token_labels=(None, 1, 0),
+        token_scores=np.array([-1.0, 0.5, 0.7], np.float32),
+    )
+    document = Document.from_tokens(["some", "informations"], id="d")
+    row = ExemplarRow(1, "informations", 1, 1, exemplar, exemplar.decisions(0.0))
+    table = ExemplarTable(document, "i", "i", (0, 1), (1, 1), (row,))
+    assert examples_markdown("A model", [table]).splitlines()[4:] == [
+        "## d",
+        "",
+        "- True: _some_ _informations_[1]",
+        "- Pred.: some _informations_[1]",
+        "- Exemplar [1] Dist.: 2.3",
+        "- Exemplar [1] True: two _\\<informations\\>_[1] here",
+        "- Exemplar [1] Pred.: two _\\<informations\\>_[1] _here_",
+    ]

@@ -20,6 +20,7 @@ ROWS = {
     "fce-news": 21,
     "fce-constraints": 12,
     "fce-quantiles": 14,
+    "fce-exemplars": 12,
     "fce-unigrams": 36,
     "sentiment-review": 7,
     "sentiment-constraints": 9,

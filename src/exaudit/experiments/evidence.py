@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from exaudit.analyse.exemplars import ExemplarTable
 from exaudit.analyse.reliability import Measured
 from exaudit.audit.auditor import Auditor
 from exaudit.data.document import Document
@@ -174,6 +175,11 @@ class Evidence:
     def add(self, documents: Sequence[Document]) -> None:
         """Update the support set; the model stays as it is."""
         self._auditor.add(documents)
+
+    def examples(self, documents: Sequence[Document]) -> list[ExemplarTable]:
+        """Documents with the nearest exemplar of each word worth checking."""
+        audited = self._auditor.label(documents, nearest=True)
+        return [ExemplarTable.of(one, self.labeler.names_) for one in audited]
 
     def search(self, documents: Sequence[Document] | Scored) -> Searched:
         """The exemplars of every token; documents that were scored with exemplars are not scored again."""

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from exaudit._files import replace_file
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.analyse.features import Features
 from exaudit.decide.admission import Admission, AdmissionKind
@@ -17,7 +18,9 @@ from exaudit.decide.knn import Kind
 from exaudit.decide.training import KNNReport
 from exaudit.experiments.corpora import Fce, News, read_fce, read_news
 from exaudit.experiments.evidence import Bools, Evidence, Judged, Scored, Searched, score
+from exaudit.experiments.examples import examples_markdown
 from exaudit.experiments.figures import Figures, percent
+from exaudit.experiments.paper import paper_tables
 from exaudit.experiments.run import Run
 from exaudit.metrics import Counts, Difference, best_offset, paired_bootstrap, stable_offset
 from exaudit.model.labeler import Labeler
@@ -33,6 +36,7 @@ KNNS: dict[str, tuple[Kind, int]] = {
     "K8NN dist.": ("dist", 8),
 }
 KINDS: tuple[AdmissionKind, ...] = ("magnitude", "distance", "both")
+SENTENCES = (174, 223, 250, 1302, 1551)  # of FCE test, counted from 0: those of appendix B
 DIST = "K8NN dist."
 TUNED_ONCE = "trained with the frozen encoder only: see those results"
 
@@ -202,6 +206,7 @@ class _Audit:
         dev, test = evidence.search(self.fce.dev), evidence.search(self.fce.test)
         knns = {name: dev.fit_knn(kind, k, supervised=self.supervised) for name, (kind, k) in KNNS.items()}
         self._rules(test, knns)
+        self._examples(evidence, test)
         self._knn_dev(dev, knns)
         shifted = evidence.search([*self.fce.test, *self.news.test])
         self._constraints(dev, shifted, knns[DIST])
@@ -230,6 +235,21 @@ class _Audit:
         self.found.claim(
             "approximation", f"{self.name}, accuracy where the K-NN agrees", _gap(test, right, agree)
         )
+
+    def _examples(self, evidence: Evidence, test: Searched) -> None:
+        """Appendix B: the paper's five sentences (of other data, the first five) with their words' exemplars."""
+        known = not self.run.settings.fast and len(self.fce.test) > max(SENTENCES)
+        chosen = [self.fce.test[n] for n in (SENTENCES if known else range(5))]
+        page = examples_markdown(f"{self.name}: example sentences", evidence.examples(chosen))
+        with replace_file(self.run.folder / f"examples-{_plain(self.name)}.md") as temporary:
+            temporary.write_text(page, encoding="utf-8")
+        for row in paper_tables()["fce-exemplars"].rows:
+            model, sentence, place = row.name.split(" | ")
+            if model == self.name and known:
+                token = int(test.ends[int(sentence)]) + int(place.strip("[]"))
+                self.found.row("fce-exemplars", row.name, float(test.near.distances[token, 0]))
+            elif model == self.name:
+                self.found.none("fce-exemplars", row.name, "the paper's sentences are not in this data")
 
     def _knn_dev(self, dev: Searched, knns: dict[str, KNNReport]) -> None:
         """All weightings on K-NN dev, the half of the dev sentences that chose the epoch."""
