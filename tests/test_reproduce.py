@@ -473,8 +473,9 @@ def test_all_experiments_run_from_end_to_end(finished: Path) -> None:
 def test_a_finished_run_leaves_pages_pictures_and_json(finished: Path) -> None:
     files = {p.name for p in finished.iterdir() if p.is_file()}
     pages = {"fce.md", "sentiment.md", "annotation.md", "claims.md"}
-    pages |= {f"examples-{model}.md" for model in ("uniCNN", "mm", "supervised")}
-    assert files == pages | {"results.json", "figure-3.svg", "figure-4.svg", "settings.json"}
+    examples = {f"examples-{model}.md" for model in ("uniCNN", "mm", "supervised")}
+    assert files == pages | examples | {"results.json", "figure-3.svg", "figure-4.svg", "settings.json"}
+    assert all("- Pred.: " in (finished / name).read_text() for name in examples)
     for name, panels in (("figure-3.svg", 6), ("figure-4.svg", 3)):
         root = ET.parse(finished / name).getroot()
         assert len(root.findall("{http://www.w3.org/2000/svg}svg")) == panels
