@@ -75,7 +75,7 @@ def test_a_step_that_failed_leaves_nothing_and_is_done_again(tmp_path: Path) -> 
     [
         Settings(encoder="minilm", filters=8, epochs=1),
         Settings(encoder="none", filters=9, epochs=1),
-        Settings(encoder="none", filters=8, epochs=1, seeds=(0, 1)),
+        Settings(encoder="none", filters=8, epochs=1, seeds=(1, 0)),
         Settings(encoder="none", filters=8, epochs=1, sample=True),
         Settings(encoder="none", filters=8, epochs=1, fast=True),
     ],
@@ -87,6 +87,23 @@ def test_results_of_other_settings_are_never_mixed(tmp_path: Path, other: Settin
         new_run(tmp_path, other)
     assert (tmp_path / "settings.json").read_bytes() == kept
     new_run(tmp_path)
+
+
+def test_more_seeds_go_on_but_fewer_are_other_results(tmp_path: Path) -> None:
+    new_run(tmp_path)
+    more = Settings(encoder="none", filters=8, epochs=1, seeds=(0, 1))
+    new_run(tmp_path, more)
+    with pytest.raises(SettingError, match="other settings"):
+        new_run(tmp_path)
+
+
+def test_a_pattern_that_names_no_step_is_an_error(tmp_path: Path) -> None:
+    run = Run(tmp_path, tmp_path, SMALL, device="cpu", only="b*, nothing")
+    found = whole_figures()
+    assert run.step("a", lambda: found).tables == {}
+    assert run.step("bc", lambda: found).tables == found.tables
+    with pytest.raises(SettingError, match="no step is called 'nothing'; the steps are a, bc"):
+        run.check_steps()
 
 
 def test_a_folder_from_before_a_setting_existed_goes_on_with_its_default(tmp_path: Path) -> None:
@@ -106,7 +123,8 @@ def test_a_model_is_trained_once_and_read_back_after_that(
 ) -> None:
     train, dev, test = learners(30), learners(10, 30), learners(5, 40)
     first = new_run(tmp_path).model("m", train, dev, seed=5)
-    assert [path.name for path in (tmp_path / "models").iterdir()] == ["m"], "no working folder is left"
+    left = {path.name for path in (tmp_path / "models").iterdir()}
+    assert left - {".m.lock"} == {"m"}, "no working folder is left"
     assert (first.encoder, first.filters, first.epochs, first.seed) == ("none", 8, 1, 5)
     monkeypatch.setattr(Labeler, "fit", never)
     again = new_run(tmp_path).model("m", train, dev, seed=5)

@@ -135,6 +135,7 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         for name in names:
             for _ in EXPERIMENTS[name].run(run):
                 pass
+        run.check_steps()
         results = Results.read(folder)
         _print(results, names)
         _write(results)

@@ -61,9 +61,9 @@ def train(
     boundary: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE|zero",
-            help="Token-labelled documents to tune the boundary of the tokens on, or zero; by default the labels of "
-            "the dev documents set it.",
+            metavar="FILE|documents|zero",
+            help="Token-labelled documents to tune the boundary of the tokens on; or documents, the labels of the dev "
+            "documents (the default after document labels), or zero.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="One seed for everything random.")] = 0,
@@ -80,7 +80,8 @@ def train(
     work = _work_folder(out, resume=resume, overwrite=overwrite)
     documents = reading.read(file, need_labels=True)
     held_out = None if dev is None else reading.read_beside(dev, need_labels=True)
-    labelled = None if boundary is None or boundary == "zero" else reading.read_beside(Path(boundary))
+    named = boundary if boundary in ("documents", "zero") else None
+    labelled = None if boundary is None or named else reading.read_beside(Path(boundary))
     start = None if init is None else Labeler.load(init, device=device)
     labeler = Labeler(
         encoder=encoder,
@@ -99,7 +100,7 @@ def train(
         batch_size=batch_size,
         learning_rate=learning_rate,
         recipe=recipe,
-        boundary="zero" if boundary == "zero" else None,
+        boundary=named,
         select=select,
         positive=positive,
         seed=seed,
@@ -133,8 +134,18 @@ def train(
             shutil.rmtree(work, ignore_errors=True)
         raise
     shutil.rmtree(work)
-    best = labeler.record_["history"]["best"]
-    say(f"kept epoch {best}; model written to {out}\nnext: exaudit label {out} FILE --out labelled.jsonl")
+    say(
+        f"{_kept(labeler.record_)}; model written to {out}\nnext: exaudit label {out} FILE --out labelled.jsonl"
+    )
+
+
+def _kept(record: dict[str, Any]) -> str:
+    """What training ended with."""
+    tuning = record["tuning"] or {}
+    if "kept" not in tuning:
+        return f"kept epoch {record['history']['best']}"
+    merits = ", ".join(f"{who} {100 * merit:.1f}" for who, merit in tuning["dev"].items())
+    return f"kept the {tuning['kept']} (dev documents: {merits})"
 
 
 def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:
@@ -157,7 +168,7 @@ def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:
 
 def _report(record: dict[str, Any], epochs: int) -> None:
     if "tuning_epoch" in record:
-        say(f"tuning epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
+        say(f"tuning the {record['tuning']}, epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
         return
     document = record["document"]
     line = f"epoch {record['epoch']:>2}/{epochs}  loss {record['loss']:.4f}  dev f1 {document['f1']:.4f}"

@@ -26,7 +26,9 @@ __all__ = ["Contrast", "Fce", "News", "Reviews", "Split", "read_contrast", "read
            "read_tweets"]  # fmt: skip
 
 SEED = 1776
-LEAKS = ("train/neg/5716_1", "train/neg/5793_1")  # reviews of the 19k set that are in CAD dev and test
+MANY = ("orig/eighty_percent/train.tsv", "")  # and the column with the ids; '' numbers the reviews
+MANY_RECONSTRUCTED = ("orig_eighty_percent_reconstructed/train.tsv.xz", "acl_id")
+LEAKS = ("train/neg/5716_1", "train/neg/5793_1")  # of the 19k set, in other words also in CAD dev and test
 NEWS_TEST, NEWS_DEV, NEWS_SUPPORT = 2000, 2000, 50_000
 
 
@@ -84,7 +86,9 @@ def _fce(data: Path, name: str) -> list[Document]:
 def read_news(data: Path, *, fast: bool = False) -> News:
     """Test sentences are drawn from the benchmark's own; the supplement only fills up the support set."""
     draws = np.random.default_rng(SEED)
-    own = [d for part in ("10_11", "12_13") for d in _sentences(data, f"1bw_heldout_{part}.tokens")]
+    names = [f"1bw_heldout_{part}.tokens" for part in ("10_11", "12_13")]
+    names += [name for name in ("1bw_heldout_00_09.tokens",) if (data / "news_1b" / name).exists()]
+    own = [d for name in names for d in _sentences(data, name)]
     own = [own[i] for i in draws.permutation(len(own))]
     supplement = data / "news_1b" / "bbc_supplement.tokens"
     filling = _sentences(data, supplement.name) if supplement.exists() else []
@@ -107,7 +111,8 @@ def read_reviews(data: Path, *, fast: bool = False) -> Reviews:
     if fast:
         parts = {name: (tenth(a, True), tenth(b, True)) for name, (a, b) in parts.items()}
     orig, rev = (Split(*(parts[name][side] for name in ("train", "dev", "test"))) for side in (0, 1))
-    many = tenth(_many(data), fast)
+    held_out = {_plain(d.text) for name in ("dev", "test") for d in (*parts[name][0], *parts[name][1])}
+    many = tenth([d for d in _many(data) if _plain(d.text) not in held_out], fast)
     texts = {_plain(d.text) for d in orig.train}
     return Reviews(orig, rev, many, frozenset(d.id for d in many if _plain(d.text) in texts))
 
@@ -122,12 +127,12 @@ def _pairs(data: Path, name: str) -> tuple[list[Document], list[Document]]:
 
 
 def _many(data: Path) -> list[Document]:
-    """The 19k originals, without the two that are in CAD's dev and test sets."""
-    path = Path("orig_eighty_percent_reconstructed/train.tsv.xz")
-    if not (data / "imdb_cad" / path).exists():
-        return []
-    documents = _read(data, "imdb_cad", str(path), format="tsv", id_column="acl_id")
-    return [replace(d, id=f"imdb-{d.id}") for d in documents if d.id not in LEAKS]
+    """The 19k originals: the authors' file, or our reconstruction of it, which names the reviews that leak."""
+    for path, column in (MANY, MANY_RECONSTRUCTED):
+        if (data / "imdb_cad" / path).exists():
+            documents = _read(data, "imdb_cad", path, format="tsv", id_column=column)
+            return [replace(d, id=f"imdb-{d.id}") for d in documents if d.id not in LEAKS]
+    return []
 
 
 def read_contrast(data: Path, *, fast: bool = False) -> Contrast:

@@ -241,7 +241,9 @@ class _Audit:
         known = not self.run.settings.fast and len(self.fce.test) > max(SENTENCES)
         chosen = [self.fce.test[n] for n in (SENTENCES if known else range(5))]
         page = examples_markdown(f"{self.name}: example sentences", evidence.examples(chosen))
-        with replace_file(self.run.folder / f"examples-{_plain(self.name)}.md") as temporary:
+        path = self.run.folder / "examples" / f"{_plain(self.name)}.md"  # whole sentences: not to pass on
+        path.parent.mkdir(exist_ok=True)
+        with replace_file(path) as temporary:
             temporary.write_text(page, encoding="utf-8")
         for row in paper_tables()["fce-exemplars"].rows:
             model, sentence, place = row.name.split(" | ")
@@ -279,15 +281,16 @@ class _Audit:
         if not self.supervised:
             judged["ExAG"] = test.judge(test.exag())
         if before:
+            count, genuine = len(self.news.support), self.news.genuine
+            note = f"{count:,} news sentences, {genuine:,} of them of the One Billion Word Benchmark, the rest BBC news"
+            self.found.none("fce-news", "50k", note)
             self.found.row("fce-news", f"{self.name} | F{mark} | -", *judged["model"].percent(*TOKEN))
         for rule, one in judged.items():
             if rule != "model":
                 own = "F*+50k*" if rule == "ExAT" and not before else support
                 self.found.row("fce-news", f"{self.name}+{rule} | F{mark} | {own}", *one.percent(*TOKEN))
-        if (
-            not before and not self.supervised
-        ):  # ExAT before needs no row of its own, but shows what news adds
-            judged.pop("ExAT")
+        if not self.supervised:
+            judged.pop("ExAT", None)  # no row of it before news were added: nothing to compare with
         return judged
 
     def _constraints(self, dev: Searched, test: Searched, report: KNNReport) -> None:

@@ -61,7 +61,13 @@ EXPERIMENTS = {
                 "news_1b/1bw_heldout_10_11.tokens",
                 "news_1b/1bw_heldout_12_13.tokens",
             ),
-            (("news_1b/bbc_supplement.tokens", "fewer than 50,000 news sentences in the support set"),),
+            (
+                ("news_1b/1bw_heldout_00_09.tokens", "the supplement fills up the support set"),
+                (
+                    "news_1b/bbc_supplement.tokens",
+                    "fewer news sentences in the support set, if both are missing",
+                ),
+            ),
         ),
         Experiment(
             "sentiment",
@@ -70,9 +76,10 @@ EXPERIMENTS = {
             "sentiment",
             (*_CAD, *_CONTRAST, "semeval2017_task4a/SemEval2017-task4-test.subtask-A.english.txt"),
             (
+                ("imdb_cad/orig/eighty_percent/train.tsv", "the reconstruction of it is taken"),
                 (
                     "imdb_cad/orig_eighty_percent_reconstructed/train.tsv.xz",
-                    "no rows that train on more originals",
+                    "no rows that train on more originals, if both are missing",
                 ),
             ),
         ),

@@ -11,6 +11,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from exaudit._device import pick_device
 from exaudit._files import read_json, write_json
 from exaudit.data.document import Document
@@ -56,8 +58,9 @@ class Run:
         """only : the steps to run, as in "fce-*-1,fce-cnn", so that several processes can share the work."""
         self.folder, self.data, self.settings, self.device, self.only = folder, data, settings, device, only
         folder.mkdir(parents=True, exist_ok=True)
+        self._asked: set[str] = set()
         kept = folder / "settings.json"
-        if kept.exists() and Settings().to_json() | read_json(kept) != settings.to_json():
+        if kept.exists() and not _extends(Settings().to_json() | read_json(kept), settings.to_json()):
             raise SettingError(
                 f"{folder} holds results of other settings ({kept}); give another --out, or delete the folder"
             )
@@ -69,6 +72,7 @@ class Run:
 
     def step(self, name: str, make: Callable[[], Figures]) -> Figures:
         """What `make` finds, or found when this step was done before."""
+        self._asked.add(name)
         path = self.folder / "steps" / f"{name}.json"
         if path.exists():
             return Figures.from_json(read_json(path))
@@ -83,6 +87,13 @@ class Run:
         print(f"{name}: {found.seconds:.0f} s", file=sys.stderr, flush=True)
         return found
 
+    def check_steps(self) -> None:
+        """Refuse patterns that named no step, once all steps were asked for."""
+        for pattern in self.only.split(","):
+            if not any(fnmatch(name, pattern.strip()) for name in self._asked):
+                names = ", ".join(sorted(self._asked))
+                raise SettingError(f"--steps: no step is called {pattern.strip()!r}; the steps are {names}")
+
     def model(
         self,
         name: str,
@@ -96,16 +107,21 @@ class Run:
 
         init : the name of the model to go on from.
         """
-        folder = self.folder / "models" / name
-        if not (folder / "model.json").exists():
-            work = self.folder / "models" / f"{name}.part"
-            work.mkdir(parents=True, exist_ok=True)
-            labeler = self._labeler(settings)
-            start = None if init is None else Labeler.load(self.folder / "models" / init, device=self.device)
-            labeler.fit(_without_labels(train, labeler), dev=_without_labels(dev, labeler), init=start,
-                        work=work, resume=True)  # fmt: skip
-            labeler.save(folder)
-            shutil.rmtree(work)
+        models = self.folder / "models"
+        folder = models / name
+        models.mkdir(exist_ok=True)
+        with FileLock(
+            models / f".{name}.lock"
+        ):  # of processes that share the folder, one trains and others wait
+            if not (folder / "model.json").exists():
+                work = models / f"{name}.part"
+                work.mkdir(exist_ok=True)
+                labeler = self._labeler(settings)
+                start = None if init is None else Labeler.load(models / init, device=self.device)
+                labeler.fit(_without_labels(train, labeler), dev=_without_labels(dev, labeler), init=start,
+                            work=work, resume=True)  # fmt: skip
+                labeler.save(folder)
+                shutil.rmtree(work)
         labeler = Labeler.load(folder, device=self.device)
         if isinstance(labeler.encoder_, Transformer) and self._cache is None:
             labeler.encoder_ = CachedTransformer(labeler.encoder_)  # encode once, label many times
@@ -123,9 +139,16 @@ class Run:
             "filters": own.filters,
             "epochs": own.epochs,
             "seed": self.seed,
-            "boundary": "zero",  # the paper's; rows with another one say so
+            # The paper's, unless there are token labels to tune it with; rows with another one say so.
+            "boundary": None if settings.get("loss") == "token" else "zero",
         }
         return Labeler(device=self.device, cache=self._cache, **(common | settings))
+
+
+def _extends(kept: dict[str, Any], asked: dict[str, Any]) -> bool:
+    """Whether results of `kept` are results of `asked`: the same settings, with more seeds perhaps."""
+    first = asked["seeds"][: len(kept["seeds"])]
+    return kept | {"seeds": first} == asked | {"seeds": first} and kept["seeds"] == first
 
 
 def _without_labels(documents: Sequence[Document], labeler: Labeler) -> list[Document]:

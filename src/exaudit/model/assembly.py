@@ -14,7 +14,7 @@ from exaudit.encode.cache import FeatureCache, encode_features
 from exaudit.encode.features import Features
 from exaudit.encode.transformer import Transformer, depth
 from exaudit.encode.words import Vocabulary, read_vectors
-from exaudit.errors import DataError
+from exaudit.errors import DataError, SettingError
 from exaudit.head.labelled import DocumentFeatures, LabelledFeatures
 from exaudit.head.network import Head, HeadConfig
 
@@ -36,7 +36,11 @@ LAST = 4  # layers that speak for the words once the encoder was tuned on them
 
 def build_vocabulary(labeler: Labeler, documents: list[Document]) -> Vocabulary | None:
     """Word embeddings beside a frozen encoder; one that is tuned learns the words itself."""
-    if labeler.vocabulary < 1 or (labeler.tune_encoder and labeler.word_vectors is None):
+    if labeler.tune_encoder and labeler.word_vectors is not None:
+        raise SettingError(
+            "word vectors go beside a frozen encoder: leave --word-vectors or --tune-encoder out"
+        )
+    if labeler.vocabulary < 1 or labeler.tune_encoder:
         return None
     return Vocabulary.build((d.tokens for d in documents), limit=labeler.vocabulary)
 
@@ -47,7 +51,7 @@ def load_encoder(labeler: Labeler) -> Transformer | None:
     layers = labeler.layers
     if layers is None and labeler.tune_encoder:  # tuning puts token-level detail back into the last layers
         count = depth(labeler.encoder)
-        layers = range(count - LAST + 1, count + 1) if labeler.loss == "token" else range(1, count + 1)
+        layers = range(max(1, count - LAST + 1) if labeler.loss == "token" else 1, count + 1)
     return Transformer.load(
         labeler.encoder,
         layers=layers,

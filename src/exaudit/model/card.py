@@ -28,7 +28,7 @@ def card(description: dict[str, Any]) -> str:
         "",
         f"- documents: {record['documents']:,} for training, {record['dev_documents']:,} for choosing the epoch",
         f"- loss: {record['loss']}" + (f", after {record['initial']}" if record.get("initial") else ""),
-        f"- epoch kept: {history['best']} of {len(history['epochs'])}, by dev {record['criterion']}",
+        _epoch(record, history),
         f"- seed: {settings['seed']}; batch {settings['batch_size']}; learning rate {settings['learning_rate']}; "
         f"recipe {settings['recipe']}",
         f"- decision boundaries: documents {description['document_offset']:.3f}, tokens {description['offset']:.3f}",
@@ -50,6 +50,15 @@ def card(description: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _epoch(record: dict[str, Any], history: dict[str, Any]) -> str:
+    kept = (record["tuning"] or {}).get("kept")
+    of = f"epoch kept: {history['best']} of {len(history['epochs'])}, by dev {record['criterion']}"
+    if kept is None:
+        return f"- {of}"
+    merits = ", ".join(f"{who} {merit:.3f}" for who, merit in record["tuning"]["dev"].items())
+    return f"- encoder tuned by teacher and student; kept: {kept} (dev documents: {merits}); teacher's {of}"
+
+
 def _plain(name: str) -> str:
     """A label name that cannot break out of the Markdown around it."""
     return "".join(c if c.isalnum() or c in " -_." else f"&#{ord(c)};" for c in str(name))
@@ -66,6 +75,8 @@ def _encoder(encoder: dict[str, Any] | None, record: dict[str, Any]) -> str:
 def _token_note(record: dict[str, Any]) -> str:
     if record["loss"] == "token":
         return "The token decisions were trained on token labels, and their boundary tuned on dev."
+    if (record.get("boundary") or {}).get("level") == "token":
+        return "No token label was used in training, but some were used to set the boundary of the token decisions."
     return "No token label was used in training: the token decisions follow from document labels alone."
 
 

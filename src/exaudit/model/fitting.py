@@ -91,7 +91,7 @@ def fit(
     labeler.names_, labeler.vocabulary_, labeler.encoder_ = names, vocabulary, encoder
     labeler.head_, labeler.by_tokens_, labeler.offset_ = head.eval(), config.by_tokens, 0.0
     labeler.document_offset_ = 0.0
-    if config.loss == "token":  # token labels are at hand: the boundary is tuned on dev, as in the paper
+    if config.loss == "token" and labeler.boundary != "zero":  # tuned on dev, as in the paper
         scores = np.concatenate([s for _, s in scored(head, held_out)])
         labeler.offset_ = best_offset(scores, np.concatenate(held_out.token_targets or []))
     elif not config.by_tokens:

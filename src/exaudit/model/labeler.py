@@ -53,7 +53,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     vocabulary, word_dimension, word_vectors : the trainable word embeddings (0 leaves them out), and a
         word2vec or GloVe file to start them from.
     filters, widths, dropout, pool : the head; see `HeadConfig`. pool None means max, but none (each token by its
-        own filters) where the encoder is tuned.
+        own filters) for tokens, or a student, on a tuned encoder.
     loss : "document", "min-max" or "token".
     epochs, batch_size, learning_rate, select : training; epochs None means 12 (20 with recipe paper), or a few on
         a tuned encoder; `select` is f1, accuracy, loss or token-f0.5.

@@ -13,6 +13,8 @@ worse on the dev documents. No token label is seen on the way.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -21,9 +23,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from exaudit._device import pick_device
+from exaudit._files import replace_file
 from exaudit.data.document import Document
 from exaudit.encode.transformer import Transformer
 from exaudit.head.labelled import LabelledFeatures
@@ -106,7 +110,8 @@ def taught(
         head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
     teacher = replace(teacher, head=head)
 
-    taken = lessons([scores for _, scores in scored(head, own)], data.targets.tolist())
+    idle = (head.bias[1] - head.bias[0]).item()
+    taken = lessons([scores for _, scores in scored(head, own)], data.targets.tolist(), idle=idle)
     pupils = replace(data, token_targets=taken)
     fresh = Transformer.load(
         labeler.encoder,
@@ -153,7 +158,7 @@ def _settings(
 
 
 def _last(encoder: Transformer) -> range:
-    return range(max(encoder.layers) - LAST + 1, max(encoder.layers) + 1)
+    return range(max(1, max(encoder.layers) - LAST + 1), max(encoder.layers) + 1)
 
 
 def _tuned(
@@ -170,13 +175,15 @@ def _tuned(
     with TemporaryDirectory() as temporary:
         kept = Path(temporary if plan.work is None else plan.work) / name
         weights = kept.with_name(f"{name}_head.safetensors")
-        if not (plan.resume and weights.exists()):
+        identity = _identity(settings, documents)
+        if not (plan.resume and _left_by(weights) == identity):
             groups = None if plan.group is None else [d.meta.get(plan.group, d.id) for d in documents]
             texts = [d.tokens for d in documents]
-            tune(encoder, head, texts, data, settings, groups=groups, report=plan.report)
+            tune(encoder, head, texts, data, settings, groups=groups, report=_named(plan.report, name))
             encoder.save(kept)
             tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
-            save_file(tensors, weights)  # last: it says all is there
+            with replace_file(weights) as beside:  # last: it says all is there
+                save_file(tensors, beside, {"identity": identity})
         head.load_state_dict(load_file(weights, device=str(head.weight.device)))
         encoder = Transformer.load(
             str(kept),
@@ -186,3 +193,26 @@ def _tuned(
             max_length=labeler.max_length,
         )
     return Tuned(encoder, head, asdict(settings))
+
+
+def _identity(settings: TuningConfig, documents: list[Document]) -> str:
+    """Tells what was tuned, so that a run only goes on with its own work."""
+    digest = hashlib.sha256(json.dumps(asdict(settings), sort_keys=True).encode())
+    for document in documents:
+        digest.update(json.dumps([document.tokens, document.label]).encode())
+    return digest.hexdigest()
+
+
+def _left_by(weights: Path) -> str | None:
+    """The identity of the run that left these weights; None where there are none, or no whole ones."""
+    try:
+        with safe_open(weights, "pt") as file:
+            return (file.metadata() or {}).get("identity")
+    except (OSError, SafetensorError):
+        return None
+
+
+def _named(report: Report | None, name: str) -> Report | None:
+    """Tell whose tuning it is."""
+    whose = {"teacher": "teacher"}.get(name, "encoder")
+    return None if report is None else lambda record: report({"tuning": whose, **record})
