@@ -179,7 +179,9 @@ def _tuned(
         if not (plan.resume and _left_by(weights) == identity):
             groups = None if plan.group is None else [d.meta.get(plan.group, d.id) for d in documents]
             texts = [d.tokens for d in documents]
-            tune(encoder, head, texts, data, settings, groups=groups, report=_named(plan.report, name))
+            tune(
+                encoder, head, texts, data, settings, groups=groups, report=_named(plan.report, settings.loss)
+            )
             encoder.save(kept)
             tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
             with replace_file(weights) as beside:  # last: it says all is there
@@ -212,7 +214,7 @@ def _left_by(weights: Path) -> str | None:
         return None
 
 
-def _named(report: Report | None, name: str) -> Report | None:
+def _named(report: Report | None, loss: str) -> Report | None:
     """Tell whose tuning it is."""
-    whose = {"teacher": "teacher"}.get(name, "encoder")
+    whose = {"document+min-max": "teacher", "document+token": "student"}.get(loss, "encoder")
     return None if report is None else lambda record: report({"tuning": whose, **record})
