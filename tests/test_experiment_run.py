@@ -153,8 +153,7 @@ def test_a_model_that_was_stopped_goes_on_from_its_checkpoint(
         new_run(tmp_path / "stopped").model("m", train, dev, **settings)
     assert not (tmp_path / "stopped/models/m").exists()
     gone_on = new_run(tmp_path / "stopped").model("m", train, dev, **settings)
-    assert epochs[:2] == [1, 2]
-    assert 1 not in epochs[2:], "it did not begin anew"
+    assert epochs == [1, 2, 3], "it did not begin anew"
     for a, b in zip(whole.label(test), gone_on.label(test), strict=True):
         np.testing.assert_array_equal(a.scores, b.scores)
 

@@ -110,9 +110,8 @@ class Run:
         models = self.folder / "models"
         folder = models / name
         models.mkdir(exist_ok=True)
-        with FileLock(
-            models / f".{name}.lock"
-        ):  # of processes that share the folder, one trains and others wait
+        # Of processes that share the folder, one trains and the others wait.
+        with FileLock(models / f".{name}.lock"):
             if not (folder / "model.json").exists():
                 work = models / f"{name}.part"
                 work.mkdir(exist_ok=True)

@@ -153,8 +153,8 @@ def _settings(
     config = TuningConfig(loss=loss, seed=labeler.seed)
     steps = math.ceil(documents / config.batch_size)
     rounds = max(epochs, min(MOST, math.ceil(STEPS / steps)))
-    depth = max(6, len(encoder.module.encoder.layer) if hasattr(encoder.module, "encoder") else 12)
-    return replace(config, epochs=rounds, learning_rate=rate * 6 / depth)
+    depth = int(encoder.module.config.num_hidden_layers)
+    return replace(config, epochs=rounds, learning_rate=rate * 6 / max(6, depth))
 
 
 def _last(encoder: Transformer) -> range:
@@ -175,7 +175,7 @@ def _tuned(
     with TemporaryDirectory() as temporary:
         kept = Path(temporary if plan.work is None else plan.work) / name
         weights = kept.with_name(f"{name}_head.safetensors")
-        identity = _identity(settings, documents)
+        identity = _identity(encoder, head, settings, documents)
         if not (plan.resume and _left_by(weights) == identity):
             groups = None if plan.group is None else [d.meta.get(plan.group, d.id) for d in documents]
             texts = [d.tokens for d in documents]
@@ -197,9 +197,10 @@ def _tuned(
     return Tuned(encoder, head, asdict(settings))
 
 
-def _identity(settings: TuningConfig, documents: list[Document]) -> str:
-    """Tells what was tuned, so that a run only goes on with its own work."""
-    digest = hashlib.sha256(json.dumps(asdict(settings), sort_keys=True).encode())
+def _identity(encoder: Transformer, head: Head, settings: TuningConfig, documents: list[Document]) -> str:
+    """Tells what was tuned, and on what, so that a run only goes on with its own work."""
+    told = [encoder.fingerprint, list(encoder.layers), head.config.to_json(), asdict(settings)]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
     for document in documents:
         digest.update(json.dumps([document.tokens, document.label]).encode())
     return digest.hexdigest()
