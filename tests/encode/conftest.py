@@ -74,9 +74,9 @@ def _build(kind: str, folder: Path) -> None:
         )
         model: Any = RobertaModel(config)
     else:
-        size = _wordpiece(folder, lower=kind == "bert-uncased")
+        size = _wordpiece(folder, lower=kind.endswith("uncased"))
         common = {"vocab_size": size, "max_position_embeddings": 32, "pad_token_id": 0, **_SHAPE}
-        if kind == "electra":
+        if kind.startswith("electra"):
             model = ElectraModel(ElectraConfig(embedding_size=16, **common))
         elif kind == "deberta":
             with warnings.catch_warnings():  # the module itself still uses torch.jit

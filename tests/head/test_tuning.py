@@ -1,14 +1,23 @@
-"""The order in which documents are tuned on."""
+"""The order in which documents are tuned on, and the loss of two readings."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
-from exaudit.head.tuning import _order
+from exaudit.encode.packed import Packed
+from exaudit.head.labelled import LabelledFeatures
+from exaudit.head.losses import disagreement
+from exaudit.head.network import Head, HeadConfig
+from exaudit.head.tuning import TuningConfig, _loss, _order, _Reader, tune
 
 
 def test_without_groups_the_order_is_a_plain_permutation() -> None:
@@ -23,3 +32,105 @@ def test_every_document_comes_once_and_groups_stay_together(groups: list[str], s
     names = [groups[place] for place in order]
     changes = sum(a != b for a, b in pairwise(names))
     assert changes == len(set(groups)) - 1
+
+
+# -- two readings -------------------------------------------------------------------------------------------
+
+TEXTS = [["a", "b", "c"], ["b"], ["c", "d"], ["e", "a", "b", "f"]]  # no letter twice: no tie for a filter
+
+
+class Letters:
+    """An encoder of letters, with a dropout of its own."""
+
+    def __init__(self, dropout: float) -> None:
+        torch.manual_seed(1)
+        self.module = nn.Sequential(nn.Embedding(6, 6), nn.Dropout(dropout))
+        self.calls: list[int] = []
+
+    def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed:
+        self.calls.append(len(token_lists))
+        ids = torch.tensor(["abcdef".index(token) for tokens in token_lists for token in tokens])
+        words = torch.tensor([place for tokens in token_lists for place in range(len(tokens))])
+        bounds = torch.tensor([0, *np.cumsum([len(tokens) for tokens in token_lists]).tolist()])
+        return Packed(self.module(ids), bounds, words)
+
+
+def letters(encoder: Letters) -> LabelledFeatures:
+    targets = [np.array([token == "b" for token in tokens], np.int8) for tokens in TEXTS]
+    return LabelledFeatures(
+        _Reader(encoder, TEXTS),
+        np.array([len(tokens) for tokens in TEXTS]),
+        np.array([1, 1, 0, 1]),
+        targets,
+        None,
+    )
+
+
+def head_with(dropout: float, pool: str = "max") -> Head:
+    config = HeadConfig(features=6, vocabulary=0, word_dimension=4, filters=9, dropout=dropout, pool=pool)
+    return Head(config, generator=torch.Generator().manual_seed(2)).train()
+
+
+@given(st.lists(st.tuples(st.floats(-8, 8), st.floats(-8, 8)), min_size=1, max_size=6))
+def test_disagreement_is_the_mean_of_both_divergences(pairs: list[tuple[float, float]]) -> None:
+    def kl(p: float, q: float) -> float:
+        return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
+
+    def probability(score: float) -> float:
+        return 1 / (1 + math.exp(-score))
+
+    expected = sum(
+        (kl(probability(a), probability(b)) + kl(probability(b), probability(a))) / 2 for a, b in pairs
+    )
+    first, second = (torch.tensor(column, dtype=torch.float64) for column in zip(*pairs, strict=True))
+    assert disagreement(first, second).item() == pytest.approx(expected / len(pairs), abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["document", "token", "document+token", "document+min-max"])
+def test_without_dropout_two_readings_are_one(loss: str) -> None:
+    losses = []
+    for agreement in (0.0, 1.0):
+        encoder = Letters(0.0)
+        config = TuningConfig(loss=loss, agreement=agreement)
+        losses.append(_loss(head_with(0.0), letters(encoder), [2, 0, 3], config, torch.Generator()).item())
+        assert encoder.calls == [6 if agreement else 3]  # one pass over the batch, or over the batch twice
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["document", "token", "document+token"])
+def test_with_dropout_disagreement_is_added(loss: str) -> None:
+    """The loss is linear in the weight, and its slope is the disagreement of the two halves, taken apart here."""
+
+    def data() -> LabelledFeatures:
+        labelled = letters(Letters(0.4))
+        torch.manual_seed(5)
+        return labelled
+
+    def total(weight: float) -> float:
+        config = TuningConfig(loss=loss, agreement=weight)
+        return _loss(head_with(0.0), data(), [2, 0, 3], config, torch.Generator()).item()
+
+    batch = data().batch([2, 0, 3, 2, 0, 3])
+    logits, contributions = head_with(0.0)(batch, torch.Generator())
+    documents, tokens = logits[:, 1] - logits[:, 0], contributions[:, 1] - contributions[:, 0]
+    expected = 0.0
+    if "document" in loss:
+        expected += disagreement(documents[:3], documents[3:]).item()
+    if "token" in loss:
+        expected += disagreement(tokens[:9], tokens[9:]).item()
+    assert expected > 1e-4
+    assert total(3.0) - total(1.0) == pytest.approx(2 * expected, rel=1e-3)
+
+
+def test_tuning_learns_letters() -> None:
+    encoder, head = Letters(0.1), head_with(0.1, pool="none")
+    before = encoder.module[0].weight.detach().clone()
+    config = TuningConfig(loss="token", epochs=60, batch_size=2, learning_rate=1e-2, head_learning_rate=1e-2)
+    losses: list[float] = []
+    tune(encoder, head, TEXTS, letters(encoder), config, report=lambda record: losses.append(record["loss"]))
+    assert losses[-1] < 0.2 * losses[0]
+    assert not torch.equal(encoder.module[0].weight, before)
+    with torch.no_grad():
+        _, contributions = head(letters(encoder).batch([0, 1, 2, 3]), torch.Generator())
+    decided = (contributions[:, 1] > contributions[:, 0]).tolist()
+    assert decided == [token == "b" for tokens in TEXTS for token in tokens]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exaudit.encode.shapes import shapes_of
 from exaudit.errors import EncoderError
 
 __all__ = ["Pieces", "Tokenizer", "Windows", "ranges", "windows_of"]
@@ -23,6 +24,7 @@ class Pieces:
 
     ids: Ints  # (T,) rows of the Transformer's vocabulary
     words: Ints  # (T,) index of the word in its document
+    shapes: Ints  # (T,) of the word as it was written
     bounds: Ints  # (B + 1,)
 
     @property
@@ -70,11 +72,14 @@ class Tokenizer:
         unknown = tokenizer.unk_token_id
         self._unknown: int = next(i for i in (unknown, tokenizer.pad_token_id, 0) if i is not None)
         self.padding: int = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
+        upper, lower = (backend.encode([word], is_pretokenized=True).ids for word in ("It", "it"))
+        self.uncased: bool = upper == lower
 
     def __call__(self, token_lists: Sequence[Sequence[str]], max_length: int | None = None) -> Pieces:
         """Cut words into pieces. Every word gets at least one, unless `max_length` (pieces) cuts it off."""
         ids: list[Ints] = [np.zeros(0, np.int64)]
         words: list[Ints] = [np.zeros(0, np.int64)]
+        shapes: list[Ints] = [np.zeros(0, np.int64)]
         lengths: list[int] = []
         for first in range(0, len(token_lists), _CHUNK):
             chunk = [list(tokens) for tokens in token_lists[first : first + _CHUNK]]
@@ -85,9 +90,10 @@ class Tokenizer:
                     own_ids, own_words = self._fill(own_ids, own_words, len(tokens))
                 ids.append(own_ids[:max_length])
                 words.append(own_words[:max_length])
+                shapes.append(shapes_of(tokens)[words[-1]])
                 lengths.append(len(ids[-1]))
         bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-        return Pieces(np.concatenate(ids), np.concatenate(words), bounds)
+        return Pieces(np.concatenate(ids), np.concatenate(words), np.concatenate(shapes), bounds)
 
     def _encode(self, chunk: list[list[str]]) -> Any:
         try:

@@ -18,6 +18,7 @@ from exaudit._progress import progress
 from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
 from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, ranges, windows_of
+from exaudit.encode.shapes import add_shapes, restore_shapes
 from exaudit.errors import EncoderError, SettingError
 
 __all__ = ["DEFAULT_LAYERS", "Transformer", "depth"]
@@ -100,6 +101,16 @@ class Transformer:
         """Whether the weights are no longer those of `folder`, so that `fingerprint` does not speak for them."""
         return self._version() != self._loaded
 
+    @property
+    def reads_shapes(self) -> bool:
+        """Whether it was tuned to tell upper from lower case though its tokenizer does not."""
+        return hasattr(self.module, "shapes")
+
+    def learn_shapes(self) -> None:
+        """Before tuning: let an uncased encoder learn to tell words by their shapes."""
+        if self._tokenizer.uncased and not self.reads_shapes:
+            add_shapes(self.module)
+
     def pieces(self, token_lists: Sequence[Sequence[str]]) -> Pieces:
         """The word pieces of many documents, cut at `max_length` if that was asked for."""
         return self._tokenizer(token_lists, self.max_length)
@@ -138,37 +149,42 @@ class Transformer:
         lengths = pieces.lengths[indices]
         bounds = np.concatenate([[0], np.cumsum(lengths)])
         rows = ranges(pieces.bounds[indices], lengths)
-        ids, windows = pieces.ids[rows], windows_of(bounds, self.window)
+        ids, shapes, windows = pieces.ids[rows], pieces.shapes[rows], windows_of(bounds, self.window)
         width = int(windows.length.max(initial=1)) + len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
         count = len(windows.start)
         step = max(count, 1) if budget is None else max(1, budget // width)
-        parts = [self._run(ids, windows, slice(i, i + step)) for i in range(0, count, step)]
+        parts = [self._run(ids, shapes, windows, slice(i, i + step)) for i in range(0, count, step)]
         empty = torch.zeros(0, self.dimension, device=self.device)
         vectors = parts[0] if len(parts) == 1 else torch.cat([empty, *parts])  # (T, D)
         words = torch.from_numpy(pieces.words[rows]).to(self.device)
         return Packed(vectors, torch.from_numpy(bounds), words)
 
-    def _run(self, ids: Ints, windows: Windows, part: slice) -> Tensor:
+    def _run(self, ids: Ints, shapes: Ints, windows: Windows, part: slice) -> Tensor:
         """Run some windows as one padded batch; return the vectors of the pieces they keep."""
         start, length = windows.start[part], windows.length[part]
         prefix, suffix = self._tokenizer.prefix, self._tokenizer.suffix
         before, after = len(prefix), len(suffix)
         W, L = len(start), int(length.max()) + before + after
         row = np.arange(W) * L
-        batch = np.full(W * L, self._tokenizer.padding)
-        batch[ranges(row + before, length)] = ids[ranges(start, length)]
+        batch, own = np.full(W * L, self._tokenizer.padding), ranges(row + before, length)
+        batch[own] = ids[ranges(start, length)]
         for i, token in enumerate(prefix):
             batch[row + i] = token
         for i, token in enumerate(suffix):
             batch[row + before + length + i] = token
         seen = np.arange(L) < (length + before + after)[:, None]  # (W, L)
         mask = None if seen.all() else torch.from_numpy(seen.astype(np.int64)).to(self.device)
+        inputs = {"input_ids": torch.from_numpy(batch.reshape(W, L)).to(self.device)}
+        if self.reads_shapes:
+            kinds = np.zeros(W * L, np.int64)  # special tokens and padding have none
+            kinds[own] = shapes[ranges(start, length)]
+            embedded = self.module.get_input_embeddings()(inputs["input_ids"])  # (W, L, E)
+            inputs = {
+                "inputs_embeds": embedded
+                + self.module.shapes(torch.from_numpy(kinds.reshape(W, L)).to(self.device))
+            }
         with self._precision():
-            output = self.module(
-                input_ids=torch.from_numpy(batch.reshape(W, L)).to(self.device),
-                attention_mask=mask,
-                output_hidden_states=True,
-            )
+            output = self.module(**inputs, attention_mask=mask, output_hidden_states=True)
         kept = torch.from_numpy(ranges(row + before + windows.skip[part], windows.keep[part])).to(self.device)
         hidden = [output.hidden_states[layer].reshape(W * L, -1)[kept] for layer in self.layers]
         return torch.cat(hidden, dim=1).float()  # (T, D)
@@ -241,6 +257,7 @@ def _read(name: str, folder: Path) -> tuple[Any, Any]:
         raise EncoderError(f"the encoder {name} lacks {len(missing)} weights, {missing[0]} among them")
     if getattr(module, "pooler", None) is not None:
         module.pooler = None  # sentence-level; never used here
+    restore_shapes(module, folder)
     return module, tokenizer
 
 

@@ -1,4 +1,5 @@
-"""The three losses: documents (3.1), tokens (3.3) and min-max (3.4). Each is averaged over the mini-batch."""
+"""The three losses: documents (3.1), tokens (3.3) and min-max (3.4); and, beyond the paper, the disagreement of two
+readings. Each is averaged over the mini-batch."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 
 from exaudit.head.batch import Batch
 
-__all__ = ["document_loss", "document_max", "document_min", "min_max_loss", "token_loss"]
+__all__ = ["disagreement", "document_loss", "document_max", "document_min", "min_max_loss", "token_loss"]
 
 
 def document_loss(logits: Tensor, targets: Tensor) -> Tensor:
@@ -38,6 +39,14 @@ def min_max_loss(batch: Batch, scores: Tensor, targets: Tensor) -> Tensor:
         document_max(batch, scores), targets.to(scores.dtype), reduction="none"
     )  # (B,)
     return (l_min + l_max).mean() / 2
+
+
+def disagreement(first: Tensor, second: Tensor) -> Tensor:
+    """How far two readings of the same, under other dropout, are apart: R-Drop (Liang et al., 2021).
+
+    The mean of KL(p, q) and KL(q, p), where p and q are the probabilities that the scores stand for.
+    """
+    return ((first.sigmoid() - second.sigmoid()) * (first - second)).mean() / 2  # log-odds are the scores
 
 
 def _reduce(batch: Batch, scores: Tensor, how: str) -> Tensor:

@@ -2,6 +2,9 @@
 
 The head sits on the encoder while it is tuned, so that the gradient speaks of tokens; afterwards that head may be
 thrown away. AdamW with a linear warm-up and decay, one rate for the encoder and a larger one for the head.
+
+Every batch is read twice, under other dropout, and what the two readings disagree on is a loss of its own (R-Drop):
+few documents are otherwise soon known by heart.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from exaudit._progress import progress
 from exaudit.encode.packed import Packed
 from exaudit.errors import SettingError
 from exaudit.head.labelled import LabelledFeatures
-from exaudit.head.losses import document_loss, min_max_loss, token_loss
+from exaudit.head.losses import disagreement, document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head
 
 __all__ = ["TunableEncoder", "TuningConfig", "tune"]
@@ -45,6 +48,7 @@ class TuningConfig:
     warm_up: float = 0.1
     weight_decay: float = 0.01
     clip: float = 1.0
+    agreement: float = 1.0  # weight of the disagreement of two readings; 0 reads once
     seed: int = 0
 
     @property
@@ -144,11 +148,17 @@ def _loss(
     config: TuningConfig,
     generator: torch.Generator,
 ) -> torch.Tensor:
+    if config.agreement:
+        indices = [*indices, *indices]
     batch = data.batch(indices)
     targets = torch.from_numpy(data.targets[list(indices)]).to(batch.device)  # (B,)
     logits, contributions = head(batch, generator)
     scores = contributions[:, 1] - contributions[:, 0]  # s+- (T,)
     terms = []
+    if config.agreement and "document" in config.losses:
+        terms.append(config.agreement * disagreement(*(logits[:, 1] - logits[:, 0]).chunk(2)))
+    if config.agreement and "token" in config.losses:
+        terms.append(config.agreement * disagreement(*scores.chunk(2)))
     if "document" in config.losses:
         terms.append(document_loss(logits, targets))
     if "min-max" in config.losses:

@@ -9,6 +9,8 @@ With token labels the encoder learns the tokens themselves. With document labels
 The teacher points at words because filters compete for them; the student, which scores every word by itself, learns
 what its lessons have in common and forgets what was chance. It stands in for the teacher unless it is clearly
 worse on the dev documents. No token label is seen on the way.
+
+An uncased encoder learns to tell upper from lower case on the way (`exaudit.encode.shapes`).
 """
 
 from __future__ import annotations
@@ -179,6 +181,7 @@ def _tuned(
         if not (plan.resume and _left_by(weights) == identity):
             groups = None if plan.group is None else [d.meta.get(plan.group, d.id) for d in documents]
             texts = [d.tokens for d in documents]
+            encoder.learn_shapes()
             tune(
                 encoder, head, texts, data, settings, groups=groups, report=_named(plan.report, settings.loss)
             )
