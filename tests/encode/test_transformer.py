@@ -97,6 +97,34 @@ def test_long_documents_are_read_in_windows(tiny: Tiny, kind: str) -> None:
         torch.testing.assert_close(batch.vectors, torch.stack(expected), atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("budget", [None, 1, 12, 40, 10_000])
+def test_a_batch_keeps_its_order_however_it_is_cut(
+    tiny: Tiny, budget: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows of like lengths run together; vectors and gradients are those of one document at a time."""
+    monkeypatch.setattr("exaudit.encode.transformer._PIECES_PER_PACK", {"cpu": budget})
+    transformer = Transformer.load(tiny("bert-uncased"), layers=(1, 3), device="cpu")
+    documents = [["cat"] * n + ["bad"] for n in (2, 1, 70, 3, 2, 0, 31)]
+    packed = transformer.pack([*documents, []])
+    alone = torch.cat([transformer.pack([tokens]).vectors for tokens in documents])
+    torch.testing.assert_close(packed.vectors, alone, atol=1e-5, rtol=1e-5)
+    assert packed.bounds.tolist() == [0, 3, 5, 76, 80, 83, 84, 116, 116]
+    transformer.module.train()
+    for module in transformer.module.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    weight = transformer.module.get_input_embeddings().weight
+    loss = (transformer.pack(documents).vectors * torch.linspace(-1, 1, len(alone))[:, None]).sum()
+    expected = sum(
+        (transformer.pack([tokens]).vectors * part[:, None]).sum()
+        for tokens, part in zip(
+            documents, torch.linspace(-1, 1, len(alone)).split([len(d) for d in documents]), strict=True
+        )
+    )
+    ours, theirs = (torch.autograd.grad(total, weight)[0] for total in (loss, expected))
+    torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-4)
+
+
 def test_every_word_has_a_piece(tiny: Tiny) -> None:
     for kind in ("bert-uncased", "roberta"):
         transformer = Transformer.load(tiny(kind), device="cpu")

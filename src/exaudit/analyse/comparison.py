@@ -26,6 +26,7 @@ __all__ = ["Comparison", "Split", "compare", "mark_sides", "split_by_group"]
 
 SIDES = ("A", "B")
 FEW = 6  # labels that are worth a row each
+EPOCHS = 20  # over a frozen encoder: what sets two corpora apart is often faint, and 12 epochs do not find it all
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,8 @@ def compare(
                 "or other pairs"
             )
     labeler.set_params(positive="B", select=labeler.select or "accuracy")
+    if labeler.epochs is None and not labeler.tune_encoder:
+        labeler.set_params(epochs=EPOCHS)
     # The labels of words are for judging alone: training sees which side a document is from, and nothing else.
     labeler.fit([replace(d, token_labels=None) for d in split.train],
                 dev=[replace(d, token_labels=None) for d in split.dev], group=group, report=report)  # fmt: skip

@@ -44,7 +44,7 @@ def compare(
     ] = False,
     epochs: Annotated[
         int | None,
-        typer.Option(help="How often the documents are seen; by default 12, or a few on a tuned encoder."),
+        typer.Option(help="How often the documents are seen; by default 20, or a few on a tuned encoder."),
     ] = None,
     filters: Annotated[int, typer.Option(help="Filters (M).")] = 1000,
     max_length: Annotated[int | None, typer.Option(help="Cut documents after so many word pieces.")] = None,

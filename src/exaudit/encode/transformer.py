@@ -29,6 +29,7 @@ DEFAULT_LAYERS: dict[str, tuple[int, ...]] = {MINILM: (2, 3, 4, 5), "gte-small":
 _LAST = 4  # layers of any other encoder: the last four, as in the paper
 # Padding included. CPU: 512 and 1024 were faster than 2048 and 4096 for MiniLM on one thread. CUDA: not measured yet.
 _PIECES_PER_BATCH = {"cpu": 1024, "cuda": 65536}
+_PIECES_PER_PACK = {"cpu": 1024}  # a batch of documents as they come; a GPU takes it whole, padding and all
 
 
 class Transformer:
@@ -119,7 +120,7 @@ class Transformer:
         """One batch in the given order; differentiable while the module trains."""
         pieces = self.pieces(token_lists)
         with nullcontext() if self.module.training else torch.no_grad():
-            return self._encode(pieces, np.arange(len(token_lists)), budget=None)
+            return self._encode(pieces, np.arange(len(token_lists)), _PIECES_PER_PACK.get(self.device.type))
 
     def batches(
         self,
@@ -150,16 +151,26 @@ class Transformer:
         bounds = np.concatenate([[0], np.cumsum(lengths)])
         rows = ranges(pieces.bounds[indices], lengths)
         ids, shapes, windows = pieces.ids[rows], pieces.shapes[rows], windows_of(bounds, self.window)
-        width = int(windows.length.max(initial=1)) + len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
-        count = len(windows.start)
-        step = max(count, 1) if budget is None else max(1, budget // width)
-        parts = [self._run(ids, shapes, windows, slice(i, i + step)) for i in range(0, count, step)]
+        parts = self._parts(windows, budget)
+        outputs = [self._run(ids, shapes, windows, part) for part in parts]
         empty = torch.zeros(0, self.dimension, device=self.device)
-        vectors = parts[0] if len(parts) == 1 else torch.cat([empty, *parts])  # (T, D)
+        vectors = outputs[0] if len(outputs) == 1 else torch.cat([empty, *outputs])  # (T, D)
+        if len(parts) > 1:  # back into the order of the documents
+            done = np.concatenate(parts)
+            places = ranges(np.cumsum(windows.keep)[done] - windows.keep[done], windows.keep[done])  # (T,)
+            vectors = vectors[torch.from_numpy(np.argsort(places)).to(self.device)]
         words = torch.from_numpy(pieces.words[rows]).to(self.device)
         return Packed(vectors, torch.from_numpy(bounds), words)
 
-    def _run(self, ids: Ints, shapes: Ints, windows: Windows, part: slice) -> Tensor:
+    def _parts(self, windows: Windows, budget: int | None) -> list[Ints]:
+        """Windows of like lengths together, at most `budget` padded pieces; all of them, where there is none."""
+        count = len(windows.start)
+        if budget is None or count < 2:
+            return [np.arange(count)] if count else []
+        extra = len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
+        return [np.sort(part) for part in _by_length(windows.length, self.window, extra, budget)]
+
+    def _run(self, ids: Ints, shapes: Ints, windows: Windows, part: Ints) -> Tensor:
         """Run some windows as one padded batch; return the vectors of the pieces they keep."""
         start, length = windows.start[part], windows.length[part]
         prefix, suffix = self._tokenizer.prefix, self._tokenizer.suffix

@@ -53,7 +53,9 @@ def grammar(run: Run) -> Iterator[Figures]:
     yield run.step("fce-widths", partial(_wide, run, fce))
     yield run.step("fce-two-filters", partial(_two_filters, run, fce))
     for name in (UNICNN, MM, S):
-        yield run.step(f"fce-evidence-{_plain(name)}", _Audit(run, fce, news, name).figures)
+        yield run.step(f"fce-evidence-{_plain(name)}", _Audit(run, fce, news, name, run.seed).figures)
+    for seed in run.settings.seeds[1:]:
+        yield run.step(f"fce-rules-{seed}", _Audit(run, fce, news, UNICNN, seed).rules)
     yield run.step("fce-news-trained", partial(_trained_on_news, run, fce, news))
     yield run.step("fce-unigrams", partial(_unigrams, run, fce))
 
@@ -194,15 +196,24 @@ class _Audit:
     fce: Fce
     news: News
     name: str
+    seed: int
     found: Figures = field(default_factory=Figures)
 
     @property
     def supervised(self) -> bool:
         return self.name == S
 
+    def rules(self) -> Figures:
+        """Another seed: the decisions alone."""
+        self.found.seed = self.seed
+        evidence = Evidence(_model(self.run, self.fce, self.name, self.seed), self.fce.train)
+        dev, test = evidence.search(self.fce.dev), evidence.search(self.fce.test)
+        knns = {name: dev.fit_knn(*KNNS[name], supervised=self.supervised) for name in ("K1NN equal", DIST)}
+        self._rules(test, knns)
+        return self.found
+
     def figures(self) -> Figures:
-        labeler = _model(self.run, self.fce, self.name, self.run.seed)
-        evidence = Evidence(labeler, self.fce.train)
+        evidence = Evidence(_model(self.run, self.fce, self.name, self.seed), self.fce.train)
         dev, test = evidence.search(self.fce.dev), evidence.search(self.fce.test)
         knns = {name: dev.fit_knn(kind, k, supervised=self.supervised) for name, (kind, k) in KNNS.items()}
         self._rules(test, knns)
