@@ -420,3 +420,18 @@ def test_an_example_page_marks_truth_predictions_and_exemplars() -> None:
         "- Exemplar [1] True: two _\\<informations\\>_[1] here",
         "- Exemplar [1] Pred.: two _\\<informations\\>_[1] _here_",
     ]
+
+
+def test_a_run_does_not_go_on_with_other_data(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "a.tsv").write_text("one")
+    run = Run(tmp_path / "out", data, SMALL)
+    run.check_data(["a.tsv", "b.tsv"])
+    (data / "b.tsv").write_text("came later")  # as when another corpus is put beside the first
+    run.check_data(["b.tsv"])
+    Run(tmp_path / "out", data, SMALL).check_data(["a.tsv", "b.tsv"])
+    (data / "a.tsv").write_text("two")
+    run.check_data(["b.tsv"])  # another experiment, whose files are the same
+    with pytest.raises(SettingError, match=r"holds results of another a\.tsv"):
+        run.check_data(["a.tsv"])

@@ -469,12 +469,16 @@ def test_all_experiments_run_from_end_to_end(finished: Path) -> None:
         table.row("uniCNN") for table in beside.tables if table.id in ("fce-zero-shot", "fce-supervised")
     ]
     assert [list(row.by_seed) for row in seeds if row] == [[0, 1], [0, 1]]
+    rules = next(table for table in beside.tables if table.id == "fce-rules")
+    assert {row.name: list(row.by_seed) for row in rules.rows if len(row.by_seed) > 1} == {
+        f"uniCNN+{rule}": [0, 1] for rule in ("ExAG", "K1NN equal", "K8NN dist.")
+    }
 
 
 def test_a_finished_run_leaves_pages_pictures_and_json(finished: Path) -> None:
     files = {p.name for p in finished.iterdir() if p.is_file()}
     pages = {"fce.md", "sentiment.md", "annotation.md", "claims.md"}
-    assert files == pages | {"results.json", "figure-3.svg", "figure-4.svg", "settings.json"}
+    assert files == pages | {"results.json", "figure-3.svg", "figure-4.svg", "settings.json", "data.json"}
     examples = {path.name: path.read_text() for path in (finished / "examples").iterdir()}
     assert examples.keys() == {"uniCNN.md", "mm.md", "supervised.md"}
     assert all("- Pred.: " in text for text in examples.values())

@@ -26,7 +26,9 @@ __all__ = ["Comparison", "Split", "compare", "mark_sides", "split_by_group"]
 
 SIDES = ("A", "B")
 FEW = 6  # labels that are worth a row each
-EPOCHS = 20  # over a frozen encoder: what sets two corpora apart is often faint, and 12 epochs do not find it all
+EPOCHS = (
+    20  # over a frozen encoder: what sets two corpora apart is often faint, and 12 epochs do not find it all
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ class Experiment:
 
     def run(self, run: Run) -> Iterator[Figures]:
         """What each step finds, as it is found (or was found before)."""
+        run.check_data([*self.needs, *(name for name, _ in self.optional)])
         module = import_module(f"exaudit.experiments.{self.module}")
         yield from getattr(module, self.module)(run)
 

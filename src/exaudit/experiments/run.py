@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 from filelock import FileLock
 
 from exaudit._device import pick_device
-from exaudit._files import read_json, write_json
+from exaudit._files import read_json, sha256_file, write_json
 from exaudit.data.document import Document
 from exaudit.encode.cache import CachedTransformer
 from exaudit.encode.transformer import Transformer
@@ -50,7 +50,7 @@ class Settings:
 
 
 class Run:
-    """A folder with `settings.json`, `steps/*.json` (what each step found) and `models/`."""
+    """A folder with `settings.json`, `data.json` (digests), `steps/*.json` (what each step found) and `models/`."""
 
     def __init__(
         self, folder: Path, data: Path, settings: Settings, *, device: str = "auto", only: str = "*"
@@ -69,6 +69,19 @@ class Run:
     @property
     def seed(self) -> int:
         return self.settings.seeds[0]
+
+    def check_data(self, files: Iterable[str]) -> None:
+        """Remember what the files of the data folder hold, and refuse to go on with a file that has changed."""
+        path = self.folder / "data.json"
+        kept: dict[str, str] = read_json(path) if path.exists() else {}
+        found = {name: sha256_file(self.data / name) for name in files if (self.data / name).is_file()}
+        for name, digest in found.items():
+            if kept.get(name, digest) != digest:
+                raise SettingError(
+                    f"{self.folder} holds results of another {name} than the one in {self.data}; give another --out, "
+                    "or delete the folder"
+                )
+        write_json(path, kept | found)
 
     def step(self, name: str, make: Callable[[], Figures]) -> Figures:
         """What `make` finds, or found when this step was done before."""
