@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+import torch
 
 from exaudit.cli import run
 from exaudit.data.sample import write_sample
@@ -218,6 +220,31 @@ def test_a_full_disk_leaves_nothing_half_written(
     monkeypatch.setattr(os, "fsync", full)
     out = tmp_path / "labelled.jsonl"
     assert "disk is full" in fails(capsys, "label", model, data / "learner.test.tsv", "--out", out)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (MemoryError(), "out of memory; try"),
+        (torch.OutOfMemoryError("CUDA"), "the GPU is out of memory; try"),
+    ],
+)
+def test_too_little_memory(
+    error: Exception,
+    told: str,
+    model: Path,
+    data: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr("exaudit.model.labeler.Labeler.iter_label", full)
+    out = tmp_path / "labelled.jsonl"
+    assert told in fails(capsys, "label", model, data / "learner.test.tsv", "--out", out)
     assert list(tmp_path.iterdir()) == []
 
 

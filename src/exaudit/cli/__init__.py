@@ -46,6 +46,8 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
             return _fail(f"{error.strerror or error}{_at(error)}")
         if isinstance(error, MemoryError):
             return _fail("out of memory; try a smaller --batch-size or fewer documents")
+        if type(error).__name__ == "OutOfMemoryError":  # torch's, which is not imported for this
+            return _fail("the GPU is out of memory; try a smaller --max-length, or --device cpu")
         return _fail(f"unexpected {type(error).__name__}: {error} (run again with --debug for the details)")
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
