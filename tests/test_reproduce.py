@@ -612,11 +612,25 @@ def test_show_refuses_what_is_not_a_run(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "settings.json").write_text(json.dumps(Settings().to_json()))
     assert "holds no results" in refused(capsys, "reproduce", "show", tmp_path)
     step = tmp_path / "steps" / "fce-cnn.json"
-    for text in ("{", '{"unheard-of": 1}', "[1]"):
+    for text in ("{", '{"unheard-of": 1}', "[1]", "{}"):
         step.write_text(text)
         told = refused(capsys, "reproduce", "show", tmp_path)
         assert str(step) in told
         assert "delete the file and run again" in told
+
+
+def test_a_run_names_the_damaged_file_of_its_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "steps" / "fce-cnn.json").write_text('{"seed": 0, "tab')
+    command = ["reproduce", "fce", *SMALL, "--steps", "fce-cnn", "--out", tmp_path]
+    assert f"{tmp_path / 'steps' / 'fce-cnn.json'}: damaged" in refused(capsys, *command)
+    for name in ("data.json", "settings.json"):
+        (tmp_path / name).write_text("{")
+        assert f"{tmp_path / name}: damaged" in refused(capsys, *command)
+    (tmp_path / "file").touch()
+    assert "is a file" in refused(capsys, *command[:-1], tmp_path / "file")
 
 
 # -- the folder of a run -------------------------------------------------------------------------------------------

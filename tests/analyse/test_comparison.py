@@ -67,6 +67,17 @@ def test_sides_are_marked_with_the_diff_to_the_pair() -> None:
     assert [d.token_labels for d in mark_sides(a, b, None)] == [None, None]
 
 
+def test_a_frozen_encoder_is_given_more_epochs_than_elsewhere() -> None:
+    def epochs(own: Labeler) -> list[int]:
+        seen: list[int] = []
+        compare(*pairs(20), labeler=own, group="pair", report=lambda record: seen.append(record["epoch"]))
+        return seen
+
+    small = Labeler(encoder="none", filters=5, vocabulary=50, word_dimension=5, device="cpu")
+    assert epochs(small) == list(range(1, 21))
+    assert epochs(small.set_params(epochs=3)) == [1, 2, 3]
+
+
 def test_what_differs_is_found(comparison: Comparison) -> None:
     low, high = comparison.interval()
     assert low <= comparison.counts.accuracy <= high

@@ -175,20 +175,22 @@ def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     draw, kills, halfway = random.Random(4), 0, 0
     key = documents_key(named(read_documents("reviews.train.jsonl"), Auditor.open("model").names))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    for _ in range(3):
+    for patience in (1, 1, 1, 2, 4, 8):  # on a busy machine the first part is long in coming
+        if kills > 2 and halfway:
+            break
         process = subprocess.Popen(
             [sys.executable, "-c", BUILD], stdout=subprocess.PIPE, text=True, env=environment
         )
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        time.sleep(draw.uniform(0.1, 0.7))
+        time.sleep(patience * draw.uniform(0.1, 0.7))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         kills += process.returncode == -signal.SIGKILL
         if LanceSupportSet.exists("model/support"):
             halfway = max(halfway, len(Build(LanceSupportSet.open("model/support"), key).done))
     assert kills
-    assert halfway  # else the moments were not random enough
+    assert halfway, "no build was killed after its first part"
     last = subprocess.run([sys.executable, "-c", BUILD], capture_output=True, text=True, env=environment)
     assert (last.returncode, last.stderr) == (0, "")
     monkeypatch.setattr("exaudit.audit.building._TOKENS", 150)

@@ -182,6 +182,22 @@ def test_save_and_load_and_gradients(tiny: Tiny, tmp_path: Path) -> None:
     assert not list((tmp_path / "tuned").glob("*.bin"))
 
 
+def test_a_twin_is_tuned_alone(tiny: Tiny) -> None:
+    transformer = Transformer.load(tiny("bert-uncased"), device="cpu")
+    before = transformer.pack(DOCUMENTS).vectors
+    twin = transformer.twin()
+    assert not twin.changed
+    torch.testing.assert_close(twin.pack(DOCUMENTS).vectors, before)
+    twin.learn_shapes()
+    with torch.no_grad():
+        for parameter in twin.module.parameters():
+            parameter.add_(0.1)
+    assert twin.changed
+    assert twin.twin().changed
+    assert not transformer.changed
+    assert torch.equal(transformer.pack(DOCUMENTS).vectors, before)
+
+
 def test_fingerprint_follows_the_files(tiny: Tiny, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tiny("bert-uncased"), copy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from exaudit.analyse.evaluation import Evaluation
+from exaudit.data.document import Document
 from exaudit.errors import DataError, ExauditError, ModelError, SettingError
+from exaudit.head.tuning import tune
 from exaudit.metrics import Counts
 from exaudit.model import folder
 from exaudit.model import labeler as module
@@ -139,6 +142,13 @@ def test_tuning_changes_the_encoder_and_travels_with_the_model(bert: Path, loss:
     assert model.head_.config.pool == ("none" if kept == "student" else "max")
     plain = tiny_labeler(encoder=str(bert), epochs=1).fit(documents[:30], dev=documents[30:])
     assert model.encoder_.fingerprint != plain.encoder_.fingerprint
+    assert model.encoder_.reads_shapes  # the tokenizer folds case
+    assert not plain.encoder_.reads_shapes
+    tuning = model.record_["tuning"]
+    assert all(
+        turn["agreement"] == 1.0
+        for turn in ([tuning] if loss == "token" else [tuning["teacher"], tuning["student"]])
+    )
     model.save(tmp_path / "tuned")
     loaded = Labeler.load(tmp_path / "tuned", device="cpu")
     for a, b in zip(model.label(documents), loaded.label(documents), strict=True):
@@ -146,6 +156,24 @@ def test_tuning_changes_the_encoder_and_travels_with_the_model(bert: Path, loss:
     again = tiny_labeler(loss="min-max", epochs=1).fit(documents[:30], dev=documents[30:], init=loaded)
     again.save(tmp_path / "again")
     assert (tmp_path / "again" / "encoder" / "config.json").exists()
+
+
+@pytest.mark.parametrize("loss", ["min-max", "token"])
+def test_the_model_to_go_on_from_stays_as_it_is(bert: Path, loss: str) -> None:
+    documents = reviews(40)
+    first = tiny_labeler(encoder=str(bert), epochs=1).fit(documents[:30], dev=documents[30:])
+    before = [scores.scores for scores in first.label(documents)]
+    told: list[str] = []
+    tiny_labeler(loss=loss, tune_encoder=True, epochs=1).fit(
+        documents[:30],
+        dev=documents[30:],
+        init=first,
+        report=lambda record: told.append(record.get("tuning", "head")),
+    )
+    assert set(told) == {"encoder", "head"}  # neither teacher nor student
+    assert not first.encoder_.changed
+    for scores, own in zip(first.label(documents), before, strict=True):
+        np.testing.assert_array_equal(scores.scores, own)
 
 
 def test_pairs_are_tuned_on_together(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,6 +368,39 @@ def test_a_tuned_run_resumes_to_the_same_weights(bert: Path, tmp_path: Path) -> 
     for a, b in zip(whole.head_.parameters(), resumed.head_.parameters(), strict=True):
         assert torch.equal(a, b)
     assert whole.encoder_.fingerprint == resumed.encoder_.fingerprint
+
+
+def test_a_resumed_run_does_not_take_what_other_labels_taught(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [replace(d, meta={"pair": str(n // 2)}) for n, d in enumerate(reviews(40))]
+    turned = [
+        replace(d, token_labels=tuple("0" if label == "1" else "1" for label in d.token_labels or ()))
+        for d in documents
+    ]
+    tunings = 0
+
+    def counted(*arguments: Any, **options: Any) -> None:
+        nonlocal tunings
+        tunings += 1
+        tune(*arguments, **options)
+
+    monkeypatch.setattr("exaudit.model.tuned.tune", counted)
+
+    def fit(given: list[Document], group: str | None = None) -> int:
+        model = tiny_labeler(encoder=str(bert), tune_encoder=True, loss="token", epochs=1)
+        before = tunings
+        model.fit(given[:30], dev=given[30:], work=tmp_path, resume=True, group=group)
+        (tmp_path / "checkpoint.safetensors").unlink()  # as if killed before the head's first epoch
+        return tunings - before
+
+    assert [fit(documents), fit(documents), fit(turned), fit(turned, "pair"), fit(turned, "pair")] == [
+        1,
+        0,
+        1,
+        1,
+        0,
+    ]
 
 
 def test_every_error_is_ours() -> None:

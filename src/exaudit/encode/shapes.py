@@ -43,9 +43,9 @@ def _shape(word: str) -> int:
 
 def add_shapes(module: Any) -> None:
     """Give a Transformer an embedding of shapes, at zero."""
-    words = module.get_input_embeddings()
-    module.shapes = nn.Embedding(SHAPES, words.embedding_dim, device=words.weight.device)
-    nn.init.zeros_(module.shapes.weight)
+    words = module.get_input_embeddings().weight  # (V, E)
+    zeros = words.new_zeros(SHAPES, words.shape[1])
+    module.shapes = nn.Embedding(SHAPES, words.shape[1], _weight=zeros)  # without a draw of random numbers
 
 
 def restore_shapes(module: Any, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from os import PathLike, fspath
@@ -112,6 +113,13 @@ class Transformer:
         if self._tokenizer.uncased and not self.reads_shapes:
             add_shapes(self.module)
 
+    def twin(self) -> Transformer:
+        """The same encoder, to be tuned without changing this one."""
+        other = copy.copy(self)
+        other.module = copy.deepcopy(self.module)
+        other._loaded = -1 if self.changed else other._version()
+        return other
+
     def pieces(self, token_lists: Sequence[Sequence[str]]) -> Pieces:
         """The word pieces of many documents, cut at `max_length` if that was asked for."""
         return self._tokenizer(token_lists, self.max_length)
@@ -163,11 +171,13 @@ class Transformer:
         return Packed(vectors, torch.from_numpy(bounds), words)
 
     def _parts(self, windows: Windows, budget: int | None) -> list[Ints]:
-        """Windows of like lengths together, at most `budget` padded pieces; all of them, where there is none."""
+        """All windows, or those of like lengths together where all, padded, are more than `budget` pieces."""
         count = len(windows.start)
-        if budget is None or count < 2:
-            return [np.arange(count)] if count else []
+        if count == 0:
+            return []
         extra = len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
+        if budget is None or count * (int(windows.length.max()) + extra) <= budget:
+            return [np.arange(count)]
         return [np.sort(part) for part in _by_length(windows.length, self.window, extra, budget)]
 
     def _run(self, ids: Ints, shapes: Ints, windows: Windows, part: Ints) -> Tensor:

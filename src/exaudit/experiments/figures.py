@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+from exaudit._files import read_json
 from exaudit.analyse.features import Ngram
+from exaudit.errors import DataError
 from exaudit.metrics import Difference
 
-__all__ = ["Figures", "percent"]
+__all__ = ["Figures", "percent", "read_object"]
 
 Value = float | None
 
@@ -58,8 +61,23 @@ class Figures:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Figures:
-        return cls(**value)
+    def read(cls, path: Path) -> Figures:
+        """What a step left behind."""
+        value = read_object(path)
+        try:
+            return cls(**{"tables": value.pop("tables"), **value})
+        except (KeyError, TypeError) as error:
+            raise DataError(
+                f"not the figures of a step ({error}); delete the file and run again", path
+            ) from error
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """A JSON object of a run's folder."""
+    try:
+        return dict(read_json(path))
+    except (ValueError, TypeError) as error:
+        raise DataError(f"damaged ({error}); delete the file and run again", path) from error
 
 
 def percent(metrics: dict[str, float], *names: str) -> list[float]:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from exaudit import __version__
-from exaudit._files import read_json, replace_file, write_json
+from exaudit._files import replace_file, write_json
 from exaudit.encode.locate import fingerprint, locate
-from exaudit.errors import DataError, EncoderError, SettingError
+from exaudit.errors import EncoderError, SettingError
 from exaudit.experiments.beside import Beside, join
-from exaudit.experiments.figures import Figures
+from exaudit.experiments.figures import Figures, read_object
 from exaudit.experiments.pages import claims_markdown, experiment_markdown
 from exaudit.experiments.programme import EXPERIMENTS
 from exaudit.experiments.run import Settings
@@ -38,13 +38,13 @@ class Results:
             raise SettingError(
                 f"{folder} holds no results; give the --out of `exaudit reproduce`, once a step of it is done"
             )
-        settings = _read(folder / "settings.json")
-        steps = {path.stem: _figures(path) for path in paths}
+        settings = read_object(folder / "settings.json")
+        steps = {path.stem: Figures.read(path) for path in paths}
         models = sorted((folder / "models").glob("*/model.json"))
-        encoders = {path.parent.name: _read(path).get("encoder") for path in models}
+        encoders = {path.parent.name: read_object(path).get("encoder") for path in models}
         marks = {name: str(place["fingerprint"]) for name, place in encoders.items() if place}
         if (folder / "results.json").is_file():  # the models themselves may have stayed elsewhere
-            marks = _read(folder / "results.json").get("fingerprints", {}) | marks
+            marks = read_object(folder / "results.json").get("fingerprints", {}) | marks
         return cls(folder, Settings(**settings | {"seeds": tuple(settings["seeds"])}), steps, marks)
 
     @property
@@ -156,19 +156,3 @@ def _pictures(beside: Beside) -> dict[str, str]:
     except ImportError:
         return {}
     return figures(beside)
-
-
-def _figures(path: Path) -> Figures:
-    try:
-        return Figures.from_json(_read(path))
-    except TypeError as error:
-        raise DataError(
-            f"not the figures of a step ({error}); delete the file and run again", path
-        ) from error
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return dict(read_json(path))
-    except (ValueError, TypeError) as error:
-        raise DataError(f"damaged ({error}); delete the file and run again", path) from error

@@ -14,12 +14,12 @@ from typing import Any
 from filelock import FileLock
 
 from exaudit._device import pick_device
-from exaudit._files import read_json, sha256_file, write_json
+from exaudit._files import sha256_file, write_json
 from exaudit.data.document import Document
 from exaudit.encode.cache import CachedTransformer
 from exaudit.encode.transformer import Transformer
 from exaudit.errors import SettingError
-from exaudit.experiments.figures import Figures
+from exaudit.experiments.figures import Figures, read_object
 from exaudit.model.labeler import Labeler
 
 __all__ = ["Run", "Settings"]
@@ -57,10 +57,12 @@ class Run:
     ) -> None:
         """only : the steps to run, as in "fce-*-1,fce-cnn", so that several processes can share the work."""
         self.folder, self.data, self.settings, self.device, self.only = folder, data, settings, device, only
+        if folder.exists() and not folder.is_dir():
+            raise SettingError(f"{folder} is a file; --out is a folder for the results")
         folder.mkdir(parents=True, exist_ok=True)
         self._asked: set[str] = set()
         kept = folder / "settings.json"
-        if kept.exists() and not _extends(Settings().to_json() | read_json(kept), settings.to_json()):
+        if kept.exists() and not _extends(Settings().to_json() | read_object(kept), settings.to_json()):
             raise SettingError(
                 f"{folder} holds results of other settings ({kept}); give another --out, or delete the folder"
             )
@@ -73,7 +75,7 @@ class Run:
     def check_data(self, files: Iterable[str]) -> None:
         """Remember what the files of the data folder hold, and refuse to go on with a file that has changed."""
         path = self.folder / "data.json"
-        kept: dict[str, str] = read_json(path) if path.exists() else {}
+        kept: dict[str, str] = read_object(path) if path.exists() else {}
         found = {name: sha256_file(self.data / name) for name in files if (self.data / name).is_file()}
         for name, digest in found.items():
             if kept.get(name, digest) != digest:
@@ -88,7 +90,7 @@ class Run:
         self._asked.add(name)
         path = self.folder / "steps" / f"{name}.json"
         if path.exists():
-            return Figures.from_json(read_json(path))
+            return Figures.read(path)
         if not any(fnmatch(name, pattern.strip()) for pattern in self.only.split(",")):
             return Figures()
         began = time.monotonic()

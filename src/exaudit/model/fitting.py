@@ -62,6 +62,8 @@ def fit(
     data = label_documents(documents, names, vocabulary)
     held_out = label_documents(dev, names, vocabulary)
     encoder = load_encoder(labeler) if init is None else init.encoder_
+    if init is not None and encoder is not None and labeler.tune_encoder:
+        encoder = encoder.twin()  # the model to go on from stays as it is
 
     tuning = None
     if labeler.tune_encoder and encoder is None:

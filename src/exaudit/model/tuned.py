@@ -177,14 +177,13 @@ def _tuned(
     with TemporaryDirectory() as temporary:
         kept = Path(temporary if plan.work is None else plan.work) / name
         weights = kept.with_name(f"{name}_head.safetensors")
-        identity = _identity(encoder, head, settings, documents)
+        groups = None if plan.group is None else [d.meta.get(plan.group, d.id) for d in documents]
+        identity = _identity(encoder, head, settings, documents, data, groups)
         if not (plan.resume and _left_by(weights) == identity):
-            groups = None if plan.group is None else [d.meta.get(plan.group, d.id) for d in documents]
             texts = [d.tokens for d in documents]
             encoder.learn_shapes()
-            tune(
-                encoder, head, texts, data, settings, groups=groups, report=_named(plan.report, settings.loss)
-            )
+            whose = {"document+token": "student"}.get(settings.loss, name)
+            tune(encoder, head, texts, data, settings, groups=groups, report=_named(plan.report, whose))
             encoder.save(kept)
             tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
             with replace_file(weights) as beside:  # last: it says all is there
@@ -200,12 +199,21 @@ def _tuned(
     return Tuned(encoder, head, asdict(settings))
 
 
-def _identity(encoder: Transformer, head: Head, settings: TuningConfig, documents: list[Document]) -> str:
+def _identity(
+    encoder: Transformer,
+    head: Head,
+    settings: TuningConfig,
+    documents: list[Document],
+    data: LabelledFeatures,
+    groups: list[str] | None,
+) -> str:
     """Tells what was tuned, and on what, so that a run only goes on with its own work."""
-    told = [encoder.fingerprint, list(encoder.layers), head.config.to_json(), asdict(settings)]
+    told = [encoder.fingerprint, list(encoder.layers), head.config.to_json(), asdict(settings), groups]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
     for document in documents:
         digest.update(json.dumps([document.tokens, document.label]).encode())
+    for targets in (data.token_targets or []) if "token" in settings.losses else []:
+        digest.update(targets.tobytes())
     return digest.hexdigest()
 
 
@@ -218,7 +226,6 @@ def _left_by(weights: Path) -> str | None:
         return None
 
 
-def _named(report: Report | None, loss: str) -> Report | None:
+def _named(report: Report | None, whose: str) -> Report | None:
     """Tell whose tuning it is."""
-    whose = {"document+min-max": "teacher", "document+token": "student"}.get(loss, "encoder")
     return None if report is None else lambda record: report({"tuning": whose, **record})
