@@ -17,6 +17,7 @@ from exaudit.metrics import (
     paired_bootstrap,
     stable_offset,
     token_metrics,
+    wilson,
 )
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
@@ -125,3 +126,20 @@ def test_documents_that_do_not_pair_are_refused(ours: int, others: int) -> None:
     sides = ([Counts(1, 1, 1, 1)] * n for n in (ours, others))
     with pytest.raises(ValueError, match=f"{ours} and {others} documents cannot be compared pair by pair"):
         paired_bootstrap(lambda c: c.accuracy, *sides)
+
+
+@given(st.integers(1, 200), st.floats(0, 1))
+def test_wilson_solves_the_score_equation(n: int, place: float) -> None:
+    """The ends are the shares p from which the observed one is 1.96 standard errors of p away."""
+    share = round(place * n) / n
+    low, high = wilson(share, n)
+    assert 0 <= low <= share + 1e-12
+    assert share - 1e-12 <= high <= 1
+    for end in (low, high):
+        if 1e-9 < end < 1 - 1e-9:
+            assert (share - end) ** 2 == pytest.approx(1.96**2 * end * (1 - end) / n, abs=1e-9)
+
+
+def test_wilson_knows_how_few_there_are() -> None:
+    assert wilson(1.0, 1) == pytest.approx((0.2065, 1.0), abs=1e-3)
+    assert wilson(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-3)

@@ -32,9 +32,13 @@ class DataError(ExauditError, ValueError):
     def __init__(
         self, message: str, path: str | PathLike[str] | None = None, line: int | None = None
     ) -> None:
-        self.path, self.line = path, line
+        self.message, self.path, self.line = message, path, line
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(where + message)
+
+    def at(self, path: str | PathLike[str]) -> DataError:
+        """The same, where the one who raised it did not know the file."""
+        return DataError(self.message, path, self.line)
 
 
 class EncoderError(ExauditError):

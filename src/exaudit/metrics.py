@@ -18,6 +18,7 @@ __all__ = [
     "paired_bootstrap",
     "stable_offset",
     "token_metrics",
+    "wilson",
 ]
 
 
@@ -133,6 +134,13 @@ def bootstrap(
     edges = np.array([(1 - level) / 2, (1 + level) / 2])
     quantiles = {name: np.quantile(drawn, edges) for name, drawn in values.items()}
     return {name: (float(low), float(high)) for name, (low, high) in quantiles.items()}
+
+
+def wilson(share: float, n: int, *, z: float = 1.96) -> tuple[float, float]:
+    """The 95% interval of a share of n: honest where n is small, and where all or none were right."""
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * (share * (1 - share) / n + z**2 / (4 * n**2)) ** 0.5
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,13 @@ def test_a_frozen_encoder_is_given_more_epochs_than_elsewhere() -> None:
     assert epochs(small.set_params(epochs=3)) == [1, 2, 3]
 
 
+def test_a_pair_or_two_prove_nothing() -> None:
+    few = compare(*pairs(10), labeler=labeler(), group="pair")
+    assert len(few.labelled) == 4
+    low, high = few.interval()
+    assert low < 0.5 < high  # even if all four are right
+
+
 def test_what_differs_is_found(comparison: Comparison) -> None:
     low, high = comparison.interval()
     assert low <= comparison.counts.accuracy <= high

@@ -136,6 +136,25 @@ def test_what_the_shelf_says_of_a_document() -> None:
     }  # fmt: skip
 
 
+def test_json_has_the_documents_as_well() -> None:
+    plain = scored("good bad", [1.239, -2.0], id="d", output=-0.5, label="pos", token_labels=[1, 0])
+    unknown = scored("x", [1.0], id="e", output=1.0)
+    shown = page(NAMES, audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False), unknown)
+    data = json.loads(render(shown, "json"))
+    assert data["text"] == NASTY
+    assert data["labelled"] == [
+        {
+            "id": "d", "predicted": "neg", "truly": "pos", "output": -0.5, "tokens": ["good", "bad"],
+            "scores": [1.24, -2.0], "decided": [0], "truly_positive": [0], "knn": [0.5, -0.25], "distances": [3.1, 0.0],
+            "refused": [1], "admitted": False, "reason": "2 of 9 tokens admitted",
+        },
+        {
+            "id": "e", "predicted": "pos", "truly": None, "output": 1.0, "tokens": ["x"], "scores": [1.0],
+            "decided": [0],
+        },
+    ]  # fmt: skip
+
+
 def test_a_large_set_is_sampled_errors_first_and_says_so() -> None:
     labelled = [
         scored("some words of a review", [0.1] * 5, id=f"d{n}", label="neg" if n % 10 == 0 else "pos")
@@ -199,7 +218,7 @@ def test_markdown_shows_texts_as_texts() -> None:
 def test_formats_are_told_by_the_ending() -> None:
     assert find_format(Path("a.HTML")) == "html"
     assert find_format(Path("-"), "md") == "md"
-    assert json.loads(render(page(), "json")) == {"text": NASTY}
+    assert json.loads(render(page(), "json"))["text"] == NASTY
     with pytest.raises(SettingError, match=r"cannot tell the format from 'a.pdf'"):
         find_format(Path("a.pdf"))
     with pytest.raises(SettingError, match="no report format 'pdf'"):
@@ -420,3 +439,28 @@ def test_chromium_shows_texts_as_texts_and_filters(tmp_path: Path) -> None:
     assert console == []
     assert "13 of 51 documents fit" in dom
     assert dom.count('<article class="wrong">') == 13
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_chromium_hides_the_filters_that_nothing_answers(tmp_path: Path) -> None:
+    act = "<script>document.title = [...document.querySelectorAll('#filters label')].filter("
+    act += (
+        "(label) => label.offsetParent !== null).map((label) => label.querySelector('[name]').name).join();"
+    )
+    act += "</script></body>"
+    always = ["predicted", "text"]
+    cases = (
+        (scored("a b", [1, -1], id="d"), always),
+        (scored("a b", [1, -1], id="d", label="pos"), ["error", "truth", *always]),
+        (audited(scored("a b", [1, -1], id="d", label="pos"), [1.0, 1.0], [0.5, 0.5], [True, True], True),
+         ["error", "truth", "admitted", *always]),
+    )  # fmt: skip
+    for n, (document, expected) in enumerate(cases):
+        path = tmp_path / f"page{n}.html"
+        html = to_html(page(NAMES, document))
+        assert "</body>" in html
+        path.write_text(html.replace("</body>", act), encoding="utf-8")
+        dom, console = browse(path, tmp_path / f"profile{n}")
+        assert console == []
+        title = dom.partition("<title>")[2].partition("</title>")[0]
+        assert sorted(title.split(",")) == sorted(expected)

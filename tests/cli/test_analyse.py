@@ -84,8 +84,23 @@ def test_features_as_table_csv_and_json(
         assert totals == sorted(totals, reverse=True)
     assert run([*command, "--as", "csv", "--out", str(tmp_path / "f.csv")]) == 0
     with open(tmp_path / "f.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))
-    assert rows[0] == ["table", "n-gram", "mean", "total", "occurrences", "total frequency"]
+        rows = list(csv.DictReader(file))
+    assert {row["end"] for row in rows} == {"top", "lowest"}
+    assert {row["documents"] for row in rows} == {"all", "truly negative", "truly positive"}
+    assert {row["what"] for row in rows} == {"1-gram", "3-gram", "document by mean", "document by total"}
+    assert max(int(row["rank"]) for row in rows) == 3  # --top, of documents as well
+    for row in rows:
+        assert None not in row.values()
+        assert None not in row
+        assert float(row["mean"]) * int(row["occurrences"]) == pytest.approx(float(row["total"]), abs=1e-9)
+    of_documents = [row for row in rows if row["what"].startswith("document")]
+    assert all(row["id"] and row["truly"] in ("negative", "positive") for row in of_documents)
+    for name in data:
+        for end, sign in (("top", -1), ("lowest", 1)):
+            means = [d["normalised"] for d in data[name]["all"]["documents_by_mean"][end]]
+            assert means == sorted(means, key=lambda mean: sign * mean)
+    for told in ("rightly predicted", "wrongly predicted", "lowest first"):
+        assert told in shown
 
 
 def test_features_do_not_depend_on_the_order_of_the_file(
@@ -132,6 +147,59 @@ def test_diff_of_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert [line["label"] for line in lines] == ["1", "0", "1", "0"]
     assert run(["diff", *files, "--source", "second"]) == 0
     assert "<ins> b </ins>" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ending", ["csv", "txt"])
+def test_rows_of_parallel_files_are_not_shifted(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row without words would be passed over, and every pair after it be a wrong one."""
+    for name, texts in (("new", ["a b", "", "e f", "g"]), ("old", ["a c", "d", "", "h"])):
+        lines = [f'{n},"{text}"' for n, text in enumerate(texts)] if ending == "csv" else texts
+        head = ["k,text"] if ending == "csv" else []
+        (tmp_path / f"{name}.{ending}").write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
+    files = [str(tmp_path / f"{name}.{ending}") for name in ("new", "old")]
+    options = ["--format", "text"] if ending == "txt" else []
+    assert run(["diff", *files, *options]) == 1
+    line = 3 if ending == "csv" else 2
+    assert (
+        f"{files[0]}:{line}: a document has no words, and these files are paired row by row"
+        in capsys.readouterr().err
+    )
+
+
+def test_compare_finds_the_pairs_of_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny = ["--encoder", "none", "--filters", "5", "--epochs", "1", "--device", "cpu", "--ngrams", "1"]
+    for name, word in (("old", "fine"), ("new", "awful")):
+        rows = [f"the {n} soup was {word},{n}" for n in range(30)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["text,batch_id", *rows]) + "\n", encoding="utf-8")
+    files = [str(tmp_path / "old.csv"), str(tmp_path / "new.csv")]
+    out = tmp_path / "c.json"
+    assert run(["compare", *files, "--out", str(out), *tiny]) == 0
+    assert "the same batch_id are taken for pairs" in capsys.readouterr().err
+    assert json.loads(out.read_text(encoding="utf-8"))["diffs_found"] is not None
+    others = [f"the {n} soup was awful,x{n}" for n in range(30)]
+    (tmp_path / "new.csv").write_text("\n".join(["text,batch_id", *others]) + "\n", encoding="utf-8")
+    assert run(["compare", *files, "--out", str(out), *tiny]) == 0  # the ids have nothing in common
+    assert "taken for pairs" not in capsys.readouterr().err
+    assert json.loads(out.read_text(encoding="utf-8"))["diffs_found"] is None
+
+
+def test_compare_looks_before_it_trains(
+    pairs: Path,
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for options, message in (
+        (["--out", str(tmp_path / "no" / "x.html")], "its folder does not exist"),
+        (["--out", str(tmp_path / "x.html"), "--model", str(folder / "model")], "exists already"),
+        (["--out", str(tmp_path / "x.html"), "--test", str(pairs), str(pairs)], "give --test-pairs FILE"),
+    ):
+        monkeypatch.setattr("exaudit.analyse.comparison.compare", None)
+        assert run(["compare", str(pairs), *options]) == 1
+        assert message in capsys.readouterr().err
 
 
 def test_compare_from_pairs(pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,3 +300,40 @@ def test_bad_input_is_one_line(
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said.startswith("exaudit: ")
     assert message in said
+
+
+def test_an_error_names_the_file_and_the_line(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("id,text,label\n1,a b,Good\n2,c d,Bad\n", encoding="utf-8")
+    for verb in ("report", "reliability"):
+        assert run([verb, str(folder / "model"), str(other), "--out", str(tmp_path / "x.html")]) == 1
+        assert f"{other}:2: document '1' has the unknown label 'Good'" in capsys.readouterr().err
+    three = tmp_path / "three.csv"
+    three.write_text("text,batch_id\na,1\nb,1\nc,1\n", encoding="utf-8")
+    assert run(["diff", str(three)]) == 1
+    assert f"{three}:2: batch_id '1' has 3 documents" in capsys.readouterr().err
+    assert run(["diff", str(three), str(three), "--pair-column", "k"]) == 1  # either of two: neither is named
+    assert "exaudit: document '1' has no column 'k'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["features", "MODEL", "TEST", "--top", "0"],
+        ["features", "MODEL", "TEST", "--minimum", "-4"],
+        ["report", "MODEL", "TEST", "--out", "x.html", "--top", "-3"],
+        ["report", "MODEL", "TEST", "--out", "x.html", "--exemplars", "-1"],
+        ["compare", "TEST", "TEST", "--top", "0"],
+        ["diff", "TEST", "TEST", "--show", "-1"],
+    ],
+)
+def test_numbers_that_make_no_sense(
+    folder: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = {"MODEL": str(folder / "model"), "TEST": str(folder / "test.jsonl")}
+    assert run([places.get(argument, argument) for argument in arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"Invalid value for '{arguments[-2]}'" in said

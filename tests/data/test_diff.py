@@ -148,6 +148,11 @@ def test_what_cannot_be_paired() -> None:
         pair_across(rows(("p", "a", "7"), ("n", "b", "8")), rows(("p", "a", "7")))
     with pytest.raises(DataError, match="no target has batch_id '7'"):
         pair_across(rows(("p", "a", "7")), rows(("p", "a", "9")), "batch_id")
+    twice, once = rows(("p", "a", "7"), ("p", "b", "7")), rows(("n", "a", "7"), ("n", "b", "8"))
+    with pytest.raises(DataError, match="sources share the batch_id '7'"):
+        pair_across(twice, once, "batch_id")
+    with pytest.raises(DataError, match="no target has batch_id '8'"):
+        pair_across(once, twice, "batch_id")
 
 
 def test_a_pair_of_equal_texts_has_no_positive_token() -> None:

@@ -18,7 +18,7 @@ from exaudit.analyse.features import Features
 from exaudit.data.diff import FORMER, Diff
 from exaudit.data.document import Document
 from exaudit.errors import DataError
-from exaudit.metrics import Counts, bootstrap, token_metrics
+from exaudit.metrics import Counts, bootstrap, token_metrics, wilson
 from exaudit.model.labeler import Labeler
 from exaudit.model.scores import TokenScores
 
@@ -27,8 +27,9 @@ __all__ = ["Comparison", "Split", "compare", "mark_sides", "split_by_group"]
 SIDES = ("A", "B")
 FEW = 6  # labels that are worth a row each
 EPOCHS = (
-    20  # over a frozen encoder: what sets two corpora apart is often faint, and 12 epochs do not find it all
+    20  # of a head over a frozen encoder: what sets corpora apart is often faint, and 12 do not find it all
 )
+ENOUGH = 30  # pairs, or single documents, to draw an interval from
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Comparison:
         return max(share, 1 - share)
 
     def interval(self) -> tuple[float, float]:
-        """95% of the accuracy, drawing whole pairs where there are pairs."""
+        """95% of the accuracy, drawing whole pairs where there are pairs; of few, by Wilson's rule."""
         tables: dict[str, list[TokenScores]] = {}
         for scores in self.labelled:
             tables.setdefault(_group(scores.document, self.group), []).append(scores)
@@ -71,6 +72,8 @@ class Comparison:
             Counts.of(np.array([s.decision for s in one]), np.array([_side(s.document) for s in one]))
             for one in tables.values()
         ]
+        if len(counts) < ENOUGH:  # drawn from a few that are all right, an interval would have no width
+            return wilson(self.counts.accuracy, len(counts))
         return bootstrap(lambda c: {"accuracy": c.accuracy}, counts)["accuracy"]
 
     def found(self) -> dict[str, float] | None:

@@ -44,13 +44,15 @@ def compare(
     ] = False,
     epochs: Annotated[
         int | None,
-        typer.Option(help="How often the documents are seen; by default 20, or a few on a tuned encoder."),
+        typer.Option(
+            help="How often the head sees the documents; by default 20, or a few on a tuned encoder."
+        ),
     ] = None,
     filters: Annotated[int, typer.Option(help="Filters (M).")] = 1000,
     max_length: Annotated[int | None, typer.Option(help="Cut documents after so many word pieces.")] = None,
     ngrams: Annotated[str, typer.Option(help="Sizes of the n-grams, as in 1-5 or 1,3.")] = "1-5",
     by: Annotated[str, typer.Option(help="Rank n-grams by total or mean score.")] = "total",
-    top: Annotated[int, typer.Option(help="How many n-grams to show from each end.")] = 15,
+    top: Annotated[int, typer.Option(min=1, help="How many n-grams to show from each end.")] = 15,
     names: Annotated[
         tuple[str, str] | None,
         typer.Option(help="What to call A and B on the page; by default the files' names."),
@@ -62,14 +64,20 @@ def compare(
     """Train on A against B, and show on held-out documents whether and by what they can be told apart."""
     from exaudit.analyse.comparison import compare as train_and_judge
     from exaudit.analyse.report import compare_page, find_format, render
+    from exaudit.cli.diff import usual_pair_column
     from exaudit.cli.features import ranking_of, sizes_of
-    from exaudit.cli.files import output
+    from exaudit.cli.files import check_output, output
     from exaudit.errors import SettingError
     from exaudit.model.fitting import epochs_of
     from exaudit.model.labeler import Labeler
 
     kind, sizes, ranking = find_format(out, as_), sizes_of(ngrams), ranking_of(by)
+    check_output(out)
+    if model is not None and model.exists() and (not model.is_dir() or any(model.iterdir())):
+        raise SettingError(f"{model} exists already; give --model another folder")
     if b is None:
+        if test is not None:
+            raise SettingError("--test goes with A and B; with one file of pairs give --test-pairs FILE")
         documents = reading.read_beside(a)
         pair_column = pair_column or _pair_column(documents, a)
         sides = _apart(documents, pair_column)
@@ -81,6 +89,11 @@ def compare(
                 "--test-pairs goes with one file of pairs; with A and B give --test A_TEST B_TEST"
             )
         sides, names = (reading.read_beside(a), reading.read_beside(b)), names or (a.name, b.name)
+        if pair_column is None and (usual := usual_pair_column(sides[0])) is not None:
+            values = [{d.meta.get(usual) for d in side} for side in sides]
+            if (values[0] & values[1]) - {None}:
+                pair_column = usual
+                say(f"documents with the same {usual} are taken for pairs, and stay together (--pair-column)")
         held_out = None if test is None else (reading.read_beside(test[0]), reading.read_beside(test[1]))
     labeler = Labeler(
         encoder=encoder,

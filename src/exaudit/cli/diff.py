@@ -39,20 +39,23 @@ def diff(
         Path | None,
         typer.Option("--out", "-o", help="Where to write the token labels (JSONL); - prints them."),
     ] = None,
-    show: Annotated[int | None, typer.Option(help="How many inline diffs to print; 3 with --out.")] = None,
+    show: Annotated[
+        int | None, typer.Option(min=0, help="How many inline diffs to print; 3 with --out.")
+    ] = None,
 ) -> None:
     """Label the words that an edit changed, and print the edits. No model is needed."""
     from exaudit.cli.files import output
     from exaudit.data.diff import pair_across, pair_by_column
     from exaudit.errors import SettingError
 
-    documents = reading.read(file)
+    in_order = targets is not None and pair_column is None
+    documents = reading.read(file, every_row=in_order)
     if targets is None:
         pairs = pair_by_column(documents, pair_column or find_pair_column(documents, file), source=source)
     else:
         if source not in ("first", "second"):
             raise SettingError(f"with two files --source is first or second, not {source!r}")
-        sides = (documents, reading.read_beside(targets))
+        sides = (documents, reading.read_beside(targets, every_row=in_order))
         pairs = pair_across(*(sides if source == "first" else sides[::-1]), pair_column)
     to_stdout = str(out) == "-"
     if out is not None:
@@ -67,15 +70,21 @@ def diff(
         _print(pair.id, pair.diff())
 
 
+def usual_pair_column(documents: list[Document]) -> str | None:
+    """The column that names the pair, where there is one with a usual name."""
+    names = ("batch_id", "pair_id", "pair", "group", "group_id")
+    return next((name for name in documents[0].meta if name.casefold() in names), None)
+
+
 def find_pair_column(documents: list[Document], path: Path) -> str:
-    """The usual name of a pair's column that is there."""
+    """The same, where there must be one."""
     from exaudit.data.columns import listed
     from exaudit.errors import DataError
 
+    found = usual_pair_column(documents)
+    if found is not None:
+        return found
     names = list(documents[0].meta)
-    for name in names:
-        if name.casefold() in ("batch_id", "pair_id", "pair", "group", "group_id"):
-            return name
     raise DataError(
         f"no column names the pair; columns beside text, label and id: {listed(names) or 'none'}; name one with "
         "--pair-column, or give two parallel files",

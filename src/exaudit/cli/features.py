@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["features", "sizes_of"]
 
 FORMATS = ("table", "csv", "json")
+COLUMNS = (
+    "predicted", "documents", "what", "end", "rank", "text", "mean", "total", "occurrences", "frequency", "id", "truly",
+)  # fmt: skip
 
 
 @reads
@@ -28,8 +31,8 @@ def features(
     reading: Reading,
     ngrams: Annotated[str, typer.Option(help="Sizes of the n-grams, as in 1-5 or 1,3.")] = "1-5",
     by: Annotated[str, typer.Option(help="Rank n-grams by mean or total score.")] = "mean",
-    top: Annotated[int, typer.Option(help="How many to show from the top and from the bottom.")] = 20,
-    minimum: Annotated[int, typer.Option(help="Leave out n-grams with fewer occurrences.")] = 1,
+    top: Annotated[int, typer.Option(min=1, help="How many to show from the top and from the bottom.")] = 20,
+    minimum: Annotated[int, typer.Option(min=1, help="Leave out n-grams with fewer occurrences.")] = 1,
     as_: Annotated[str, typer.Option("--as", help="table, csv or json.")] = "table",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to write; standard output by default.")
@@ -40,7 +43,7 @@ def features(
     """Score n-grams and documents for each class, from the documents predicted as that class."""
     from exaudit.analyse.features import Features
     from exaudit.analyse.report.feature_tables import feature_data, feature_tables
-    from exaudit.cli.files import output
+    from exaudit.cli.files import check_output, output
     from exaudit.data.notes import Notes
     from exaudit.data.readers import iter_documents
     from exaudit.errors import DataError, SettingError
@@ -49,8 +52,7 @@ def features(
     sizes, ranking = sizes_of(ngrams), ranking_of(by)
     if as_ not in FORMATS:
         raise SettingError(f"--as is {as_!r}; choose one of {', '.join(FORMATS)}")
-    if top < 1:
-        raise SettingError(f"--top is {top}; give 1 or more")
+    check_output(out)
     notes = Notes(file)
     documents = iter_documents(file, notes=notes, **asdict(reading))  # not all at once
     labeler = Labeler.load(model, device=device, encoder=encoder)
@@ -60,12 +62,12 @@ def features(
     for line in notes.warnings():
         say(line)
     with output(out) as stream:
-        if as_ == "json":
-            data = feature_data(found, sizes=sizes, by=ranking, top=top, minimum=minimum)
-            stream.write(json.dumps(data, ensure_ascii=False) + "\n")
+        if as_ == "table":
+            tables = feature_tables(found, sizes=sizes, by=ranking, top=top, minimum=minimum)
+            stream.write("\n".join(map(_plain, tables)))
             return
-        tables = feature_tables(found, sizes=sizes, by=ranking, top=top, minimum=minimum)
-        stream.write(_csv(tables) if as_ == "csv" else "\n".join(map(_plain, tables)))
+        data = feature_data(found, sizes=sizes, by=ranking, top=top, minimum=minimum)
+        stream.write(_csv(data) if as_ == "csv" else json.dumps(data, ensure_ascii=False) + "\n")
 
 
 def sizes_of(text: str) -> tuple[int, ...]:
@@ -109,19 +111,17 @@ def _plain(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _csv(tables: list[Table]) -> str:
-    """All tables in one, with their captions as a column."""
+def _csv(data: dict[str, Any]) -> str:
+    """One table of everything, with the same columns in every row."""
     import csv
     import io
 
+    from exaudit.analyse.report.feature_tables import feature_rows
+
     stream = io.StringIO()
-    rows = csv.writer(stream, lineterminator="\n")
-    header: tuple[str, ...] = ()
-    for table in tables:
-        if table.columns != header:
-            header = table.columns
-            rows.writerow(("table", *header))
-        rows.writerows((table.caption, *row) for row in table.rows if row[1] is not None)
+    rows = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+    rows.writeheader()
+    rows.writerows(feature_rows(data))
     return stream.getvalue()
 
 

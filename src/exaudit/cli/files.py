@@ -10,19 +10,40 @@ from typing import Any, TextIO
 from exaudit.cli.options import say
 from exaudit.data.document import Document
 
-__all__ = ["output", "read"]
+__all__ = ["check_output", "output", "read"]
 
 
-def read(path: Path, **options: Any) -> list[Document]:
-    """All documents of a file, with its harmless oddities counted on standard error."""
-    from exaudit.data.notes import Notes
+def read(path: Path, *, every_row: bool = False, **options: Any) -> list[Document]:
+    """All documents of a file, with its harmless oddities counted on standard error.
+
+    every_row : no row may be passed over, since the place of a document says what it belongs to.
+    """
+    from exaudit.data.notes import NO_WORDS, Notes
     from exaudit.data.readers import read_documents
+    from exaudit.errors import DataError
 
     notes = Notes(path)
     documents = read_documents(path, notes=notes, **{k: v for k, v in options.items() if v is not None})
+    if every_row and NO_WORDS in notes.problems:
+        raise DataError(
+            "a document has no words, and these files are paired row by row; take its row out of both files, or name "
+            "the column that pairs them with --pair-column",
+            path,
+            notes.problems[NO_WORDS].lines[0],
+        )
     for line in notes.warnings():
         say(line)
     return documents
+
+
+def check_output(path: Path | None) -> None:
+    """Refuse what cannot be written, before the work that is to be written is done."""
+    from exaudit.errors import SettingError
+
+    if path is not None and str(path) != "-" and (path.is_dir() or not path.parent.is_dir()):
+        raise SettingError(
+            f"cannot write {path}: " + ("it is a folder" if path.is_dir() else "its folder does not exist")
+        )
 
 
 @contextmanager
@@ -31,14 +52,10 @@ def output(path: Path | None) -> Iterator[TextIO]:
     import sys
 
     from exaudit._files import replace_file
-    from exaudit.errors import SettingError
 
+    check_output(path)
     if path is None or str(path) == "-":
         yield sys.stdout
         return
-    if path.is_dir() or not path.parent.is_dir():
-        raise SettingError(
-            f"cannot write {path}: " + ("it is a folder" if path.is_dir() else "its folder does not exist")
-        )
     with replace_file(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         yield file

@@ -13,8 +13,21 @@ import typer
 
 from exaudit.cli.files import read
 from exaudit.data.document import Document
+from exaudit.errors import DataError
 
 __all__ = ["Reading", "reads"]
+
+FILES = (
+    "file",
+    "a",
+    "b",
+    "dev",
+    "init",
+    "reference",
+    "targets",
+    "test",
+    "test_pairs",
+)  # arguments that hold documents
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,13 @@ def reads(verb: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(verb)
     def command(**arguments: Any) -> None:
         reading = Reading(**{name: arguments.pop(name) for name in names})
-        verb(**arguments, reading=reading)
+        given = [arguments[name] for name in FILES if arguments.get(name) is not None]
+        try:
+            verb(**arguments, reading=reading)
+        except DataError as error:
+            if error.path is not None or len(given) != 1:
+                raise
+            raise error.at(given[0]) from error  # there is only one file it can speak of
 
     command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in [*own, *options]}

@@ -23,8 +23,10 @@ def report(
     as_: As = None,
     ngrams: Annotated[str, typer.Option(help="Sizes of the n-grams, as in 1-5 or 1,3.")] = "1-5",
     by: Annotated[str, typer.Option(help="Rank n-grams by mean or total score.")] = "mean",
-    top: Annotated[int, typer.Option(help="How many n-grams to show from each end.")] = 10,
-    exemplars: Annotated[int, typer.Option(help="How many documents to show with their exemplars.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="How many n-grams to show from each end.")] = 10,
+    exemplars: Annotated[
+        int, typer.Option(min=0, help="How many documents to show with their exemplars.")
+    ] = 10,
     reference: Reference = None,
     support: Annotated[Path | None, typer.Option(help="The support set, if not in the model folder.")] = None,
     device: Device = "auto",
@@ -33,9 +35,10 @@ def report(
     """How right the model is, what it goes by, when to trust it, and every document with its words marked."""
     from exaudit.analyse.report import Answers, find_format, render, report_page
     from exaudit.cli.features import ranking_of, sizes_of
-    from exaudit.cli.files import output
+    from exaudit.cli.files import check_output, output
 
     kind, sizes, ranking = find_format(out, as_), sizes_of(ngrams), ranking_of(by)
+    check_output(out)
     documents = reading.read(file)
     in_domain = None if reference is None else reading.read_beside(reference)
     answers = Answers.of(

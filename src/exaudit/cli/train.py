@@ -48,7 +48,9 @@ def train(
     dropout: Annotated[float, typer.Option(help="On the pooled output.")] = 0.5,
     epochs: Annotated[
         int | None,
-        typer.Option(help="How often the documents are seen; by default 12, or a few on a tuned encoder."),
+        typer.Option(
+            help="How often the head sees the documents; by default 12, or a few on a tuned encoder."
+        ),
     ] = None,
     batch_size: Annotated[int, typer.Option(help="Documents a step.")] = 50,
     learning_rate: Annotated[float, typer.Option(help="Of Adadelta.")] = 1.0,

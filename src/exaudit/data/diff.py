@@ -116,10 +116,16 @@ def pair_across(
         )
     if column is not None:
         place = {_value(target, column): target for target in targets}
-        missing = [name for s in sources if (name := _value(s, column)) not in place]
-        if missing or len(place) < len(targets):
-            what = f"no target has {column} {missing[0]!r}" if missing else f"targets share a {column}"
-            raise DataError(f"{what}; each source needs one target")
+        names = [_value(source, column) for source in sources]
+        missing = [name for name in names if name not in place]
+        if missing or len(place) < len(targets) or len(set(names)) < len(names):
+            twice = next((name for name in names if names.count(name) > 1), None)
+            what = (
+                f"sources share the {column} {twice!r}" if twice is not None else f"targets share a {column}"
+            )
+            raise DataError(
+                f"{f'no target has {column} {missing[0]!r}' if missing else what}; each source needs one target"
+            )
         targets = [place[_value(s, column)] for s in sources]
     return [
         Pair(

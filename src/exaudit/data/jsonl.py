@@ -8,7 +8,7 @@ from typing import Any
 
 from exaudit.data.columns import ID_NAMES, LABEL_NAMES, TEXT_NAMES, find_column, listed
 from exaudit.data.document import Document
-from exaudit.data.notes import Notes
+from exaudit.data.notes import NO_WORDS, Notes
 from exaudit.data.source import Line
 
 __all__ = ["read_jsonl"]
@@ -63,7 +63,7 @@ def read_jsonl(
             notes.error(what, line, detail=detail, advice=advice)
             continue
         if not document.tokens:
-            notes.warn("a document has no words; skipped", line)
+            notes.warn(NO_WORDS, line)
             continue
         if label is not None and label_value is None:
             notes.warn("a document has no label", line)

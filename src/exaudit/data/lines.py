@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from exaudit.data.document import Document
-from exaudit.data.notes import Notes
+from exaudit.data.notes import NO_WORDS, Notes
 from exaudit.data.source import Line
 
 __all__ = ["LABELLED_LINE", "read_labelled_lines", "read_plain_lines"]
@@ -39,7 +39,7 @@ def read_labelled_lines(
             )
             continue
         if match is None or not words:
-            notes.warn("a document has no words; skipped", number)
+            notes.warn(NO_WORDS, number)
             continue
         yield Document.from_text(match[2], id=str(number), label=match[1], token_labels=labels, line=number)
 
@@ -49,7 +49,7 @@ def read_plain_lines(lines: Iterator[Line], notes: Notes) -> Iterator[Document]:
     for number, text in lines:
         text = text.rstrip("\r\n")
         if not text.split():
-            notes.warn("a document has no words; skipped", number)
+            notes.warn(NO_WORDS, number)
             continue
         yield Document.from_text(text, id=str(number), line=number)
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from exaudit.errors import DataError
 
-__all__ = ["DataWarning", "Notes", "Problem"]
+__all__ = ["NO_WORDS", "DataWarning", "Notes", "Problem"]
+
+NO_WORDS = "a document has no words; skipped"
 
 EXAMPLES = 5  # lines named per problem
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from exaudit.data.columns import ID_NAMES, LABEL_NAMES, TEXT_NAMES, find_column, listed
 from exaudit.data.document import Document
-from exaudit.data.notes import Notes
+from exaudit.data.notes import NO_WORDS, Notes
 from exaudit.data.source import Line
 from exaudit.errors import DataError
 
@@ -231,7 +231,7 @@ def _document(
 ) -> Document | None:
     text = cells[layout.text]
     if not text.split():
-        notes.warn("a document has no words; skipped", line)
+        notes.warn(NO_WORDS, line)
         return None
     label = None if layout.label is None else cells[layout.label].strip() or None
     if layout.label is not None and label is None:

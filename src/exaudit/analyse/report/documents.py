@@ -59,6 +59,34 @@ class Shelf:
             f"({self.wrong:,} in all), then a random sample of the others."
         )
 
+    def to_json(self) -> list[dict[str, Any]]:
+        """The same with long names, for programs."""
+        names = [self.names.negative, self.names.positive]
+        documents = []
+        for row in self.rows:
+            tokens = row["w"].split("\n")
+            document: dict[str, Any] = {
+                "id": row["i"],
+                "predicted": names[row["p"]],
+                "truly": names[row["t"]] if "t" in row else None,
+                "output": row["o"],
+                "tokens": tokens,
+                "scores": [score / 100 for score in row["s"]],
+                "decided": row["d"],  # places of words, counted from 0
+            }
+            if "y" in row:
+                document["truly_positive"] = row["y"]
+            if "k" in row:
+                document["knn"] = [value / 100 for value in row["k"]]
+            if "n" in row:
+                document["distances"] = [value / 10 for value in row["n"]]
+            if "f" in row:
+                document["refused"] = row["f"]
+            if "a" in row:
+                document |= {"admitted": bool(row["a"]), "reason": row.get("r")}
+            documents.append(document)
+        return documents
+
     def to_script(self) -> str:
         """JSON that may stand inside a script element: without <, which could end it."""
         value = {"names": [self.names.negative, self.names.positive], "rows": self.rows}

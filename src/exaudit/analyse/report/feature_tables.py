@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,10 @@ from exaudit.analyse.report.blocks import Beside, Block, Cell, Section, Table, T
 __all__ = [
     "document_tables",
     "feature_data",
+    "feature_rows",
     "feature_section",
     "feature_tables",
     "ngram_table",
-    "wrong_ngram_table",
 ]
 
 NGRAM = ("n-gram", "mean", "total", "occurrences", "total frequency")
@@ -25,51 +25,49 @@ LONG = 60  # words of a document that a table shows
 def feature_tables(
     features: Features, *, sizes: Sequence[int], by: By, top: int, minimum: int = 1
 ) -> list[Table]:
-    """All tables, class by class."""
+    """All tables, class by class: all documents predicted as it, then those that truly are, and that are not."""
     tables = []
     for target in (0, 1):
         for size in sizes:
-            tables.append(ngram_table(features, size, target, by=by, top=top, minimum=minimum))
-            tables.append(wrong_ngram_table(features, size, target, by=by, top=top, minimum=minimum))
-        tables += document_tables(features, target)
+            for truth in _splits(features, target):
+                tables.append(ngram_table(features, size, target, truth, by=by, top=top, minimum=minimum))
+        tables += document_tables(features, target, top=top)
     return [table for table in tables if table.rows]
 
 
-def ngram_table(features: Features, size: int, target: int, *, by: By, top: int, minimum: int = 1) -> Table:
-    """The top and the lowest n-grams of a class."""
-    found = features.ngrams(size, target, by=by, top=top, minimum=minimum)
+def ngram_table(
+    features: Features,
+    size: int,
+    target: int,
+    truth: int | None = None,
+    *,
+    by: By,
+    top: int,
+    minimum: int = 1,
+) -> Table:
+    """The top and the lowest n-grams of the documents predicted as a class; of those of a true class, if given."""
+    found = features.ngrams(size, target, truth=truth, by=by, top=top, minimum=minimum)
     shown = {gram.tokens for gram in found}
-    low = features.ngrams(size, target, by=by, top=top, minimum=minimum, lowest=True)
+    low = features.ngrams(size, target, truth=truth, by=by, top=top, minimum=minimum, lowest=True)
     rows: list[tuple[Cell, ...]] = [_ngram_row(gram) for gram in found]
     low = [gram for gram in reversed(low) if gram.tokens not in shown]
     if low:
         rows += [("… lowest:", None, None, None, None), *(_ngram_row(gram) for gram in low)]
-    return Table(
-        f"{_gram(size)} of documents predicted {features.names.name(target)}, by {by} score",
-        NGRAM,
-        tuple(rows),
-    )
-
-
-def wrong_ngram_table(
-    features: Features, size: int, target: int, *, by: By, top: int, minimum: int = 1
-) -> Table:
-    """The top n-grams of the documents that are wrongly predicted as the class; none where truth is not known."""
-    found = features.ngrams(size, target, truth=1 - target, by=by, top=top, minimum=minimum)
-    name = features.names.name(target)
-    caption = f"{_gram(size)} of documents wrongly predicted {name}, by {by} score"
-    return Table(caption, NGRAM, tuple(_ngram_row(gram) for gram in found))
+    caption = f"{_gram(size)} of documents {_predicted(features, target, truth)}, by {by} score"
+    return Table(caption, NGRAM, tuple(rows))
 
 
 def document_tables(features: Features, target: int, *, top: int = 5) -> list[Table]:
-    """Documents by score per word and in all, and the wrong ones."""
-    name = features.names.name(target)
+    """Documents by score per word and in all, the highest and the lowest; and the wrong ones."""
+    right, wrong = (
+        f"Documents {_predicted(features, target)}",
+        f"Documents {_predicted(features, target, 1 - target)}",
+    )
     ranked = {
-        f"Documents predicted {name}, by score per word": features.documents(target, top=top),
-        f"Documents predicted {name}, by score in all": features.documents(target, top=top, normalise=False),
-        f"Documents wrongly predicted {name}, by score per word": features.documents(
-            target, truth=1 - target, top=top
-        ),
+        f"{right}, by score per word": features.documents(target, top=top),
+        f"{right}, by score in all": features.documents(target, top=top, normalise=False),
+        f"{right}, by score per word, lowest first": features.documents(target, top=top, lowest=True),
+        f"{wrong}, by score per word": features.documents(target, truth=1 - target, top=top),
     }
     return [_document_table(caption, found, features) for caption, found in ranked.items() if found]
 
@@ -79,15 +77,16 @@ def feature_section(features: Features, *, sizes: Sequence[int], by: By, top: in
     blocks: list[Block] = [
         Text(
             "Each n-gram is scored by what its words contribute to a class, without the bias, over the documents that "
-            "the model predicts as that class. The frequency counts all documents. Of overlapping n-grams with the "
-            "same score, one is shown."
+            "the model predicts as that class. The frequency counts all documents, whatever was predicted; in a table "
+            "of wrong predictions, all that truly are of the other class. Of overlapping n-grams with the same score, "
+            "one is shown."
         )
     ]
     for size in sizes:
         both = (ngram_table(features, size, target, by=by, top=top) for target in (0, 1))
         blocks.append(Beside(tuple(table for table in both if table.rows)))
     for size in sizes:
-        wrong = (wrong_ngram_table(features, size, target, by=by, top=top) for target in (0, 1))
+        wrong = (ngram_table(features, size, target, 1 - target, by=by, top=top) for target in (0, 1))
         blocks += [replace(table, folded=True) for table in wrong if table.rows]
     for target in (0, 1):
         blocks += document_tables(features, target)
@@ -124,17 +123,54 @@ def feature_data(
                     }
                     for size in sizes
                 },
-                "documents_by_mean": [
-                    _document_json(d) for d in features.documents(target, truth=truth, top=top)
-                ],
-                "documents_by_total": [
-                    _document_json(d)
-                    for d in features.documents(target, truth=truth, top=top, normalise=False)
-                ],
+                **{
+                    f"documents_by_{name}": {
+                        end: [
+                            _document_json(d, features)
+                            for d in features.documents(
+                                target,
+                                truth=truth,
+                                top=top,
+                                normalise=name == "mean",
+                                lowest=end == "lowest",
+                            )
+                        ]
+                        for end in ("top", "lowest")
+                    }
+                    for name in ("mean", "total")
+                },
             }
             for name, truth in splits.items()
         }
     return result
+
+
+def feature_rows(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What `feature_data` holds, row by row and all rows alike, for tables of other programs."""
+    for predicted, splits in data.items():
+        for documents, split in splits.items():
+            common = {"predicted": predicted, "documents": documents}
+            for size, ends in split["ngrams"].items():
+                for end, grams in ends.items():
+                    for rank, gram in enumerate(grams, 1):
+                        own = {"what": f"{size}-gram", "end": end, "rank": rank, "id": "", "truly": ""}
+                        yield common | own | gram
+            for by in ("mean", "total"):
+                for end, ranked in split[f"documents_by_{by}"].items():
+                    for rank, d in enumerate(ranked, 1):
+                        own = {"what": f"document by {by}", "end": end, "rank": rank}
+                        scores = {"mean": d["normalised"], "total": d["score"], "occurrences": d["words"]}
+                        said = {"id": d["id"], "truly": d["truly"] or "", "text": d["text"], "frequency": ""}
+                        yield common | own | scores | said  # of a document, the occurrences are its words
+
+
+def _splits(features: Features, target: int) -> tuple[int | None, ...]:
+    return (None, target, 1 - target) if features.has_truth else (None,)
+
+
+def _predicted(features: Features, target: int, truth: int | None = None) -> str:
+    how = "" if truth is None else "rightly " if truth == target else "wrongly "
+    return f"{how}predicted {features.names.name(target)}"
 
 
 def _gram(size: int) -> str:
@@ -170,8 +206,15 @@ def _document_table(caption: str, ranked: Sequence[RankedDocument], features: Fe
     return Table(caption, ("id", "score per word", "score", "words", "truly", "text"), rows, digits=3)
 
 
-def _document_json(d: RankedDocument) -> dict[str, Any]:
-    return {"id": d.id, "score": d.score, "normalised": d.normalised, "words": d.length, "text": d.text}
+def _document_json(d: RankedDocument, features: Features) -> dict[str, Any]:
+    return {
+        "id": d.id,
+        "score": d.score,
+        "normalised": d.normalised,
+        "words": d.length,
+        "truly": None if d.truth is None else features.names.name(d.truth),
+        "text": d.text,
+    }
 
 
 def short(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from exaudit.analyse.report.blocks import Page
+from exaudit.analyse.report.blocks import Documents, Page
 from exaudit.analyse.report.html import to_html
 from exaudit.analyse.report.markdown import to_markdown
 from exaudit.errors import SettingError
@@ -35,4 +35,8 @@ def render(page: Page, format: str) -> str:
         return to_html(page)
     if format == "md":
         return to_markdown(page)
-    return json.dumps(page.data, ensure_ascii=False, indent=1) + "\n"
+    shelves = [b.shelf for s in page.sections for b in s.blocks if isinstance(b, Documents)]
+    labelled = (
+        {"labelled": [document for shelf in shelves for document in shelf.to_json()]} if shelves else {}
+    )
+    return json.dumps(page.data | labelled, ensure_ascii=False, indent=1) + "\n"
