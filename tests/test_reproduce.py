@@ -577,6 +577,7 @@ def test_missing_data_names_the_file_and_what_to_do(
         (["--seeds", "1,1"], "each once"),
         (["--seeds", "-1"], "--seeds is '-1'"),
         (["--tune-encoder"], "no encoder to tune"),
+        (["--teachers", "2"], "--teachers goes with --tune-encoder"),
         (["--word-vectors", "nowhere.txt"], "there is no file nowhere.txt"),
         (["--device", "abacus"], "unknown device 'abacus'"),
         (["--encoder", "./nowhere"], "no encoder folder './nowhere'"),

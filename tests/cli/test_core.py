@@ -199,6 +199,7 @@ def test_wrong_files_and_options_get_one_line(
         (["evaluate", model, empty], "empty"),
         (["data", "check", tmp_path / "none.csv"], "none.csv"),
         (["frobnicate"], "frobnicate"),
+        (["train", test, "--out", out, "--teachers", "2"], "--teachers goes with --tune-encoder"),
         (["train", test], "--out"),
     ]
     for arguments, expected in cases:

@@ -15,12 +15,6 @@ def test_the_documents_labels_overrule_the_teacher() -> None:
     assert [labels.tolist() for labels in taught] == [[1, 0], [0, 0], [0, 1, 0], []]
 
 
-def test_a_token_that_no_filter_chose_is_no_lesson() -> None:
-    scores = [np.array([0.3, 0.3, 0.9]), np.array([0.3, 0.3])]
-    assert [labels.tolist() for labels in lessons(scores, [1, 1], idle=0.3)] == [[0, 0, 1], [1, 0]]
-    assert [labels.tolist() for labels in lessons(scores, [1, 1], idle=-0.5)] == [[1, 1, 1], [1, 1]]
-
-
 @given(st.lists(st.tuples(st.lists(st.floats(-5, 5), min_size=1, max_size=6), st.booleans()), max_size=8))
 def test_every_lesson_agrees_with_its_document(documents: list[tuple[list[float], bool]]) -> None:
     taught = lessons([np.array(scores) for scores, _ in documents], [int(y) for _, y in documents])

@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.data.document import Document
 from exaudit.errors import DataError, ExauditError, ModelError, SettingError
+from exaudit.head.lessons import lessons
 from exaudit.head.tuning import tune
 from exaudit.metrics import Counts
 from exaudit.model import folder
@@ -156,6 +157,53 @@ def test_tuning_changes_the_encoder_and_travels_with_the_model(bert: Path, loss:
     again = tiny_labeler(loss="min-max", epochs=1).fit(documents[:30], dev=documents[30:], init=loaded)
     again.save(tmp_path / "again")
     assert (tmp_path / "again" / "encoder" / "config.json").exists()
+
+
+def test_several_teachers_are_averaged(bert: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The student is given the decisions of the mean, counted from each teacher's own boundary."""
+    seen: list[list[np.ndarray]] = []
+    taken: list[list[np.ndarray]] = []
+
+    def spy(scores: list[np.ndarray], targets: list[int]) -> list[np.ndarray]:
+        seen.append(scores)
+        taken.append(lessons(scores, targets))
+        return taken[-1]
+
+    monkeypatch.setattr("exaudit.model.tuned.lessons", spy)
+    documents = reviews(40)
+
+    def fit(seed: int, teachers: int, work: Path | None = None) -> Labeler:
+        model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1, seed=seed, teachers=teachers)
+        return model.fit(documents[:30], dev=documents[30:], work=work, resume=work is not None)
+
+    for seed in (0, 1000):
+        fit(seed, 1)
+    both = fit(0, 2, tmp_path)
+    assert both.record_["tuning"]["teachers"] == 2
+    assert both.seed == 0
+    for first, second, mean in zip(*seen, strict=True):
+        np.testing.assert_allclose(mean, first + second, atol=1e-5)
+    assert any((a != b).any() for a, b in zip(taken[0], taken[1], strict=True))
+    again = fit(0, 2, tmp_path)  # from what the first left behind
+    assert again.encoder_.fingerprint == both.encoder_.fingerprint
+
+
+def test_a_word_that_no_filter_chose_is_no_lesson(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[np.ndarray] = []
+
+    def spy(scores: list[np.ndarray], targets: list[int]) -> list[np.ndarray]:
+        seen.extend(scores)
+        return lessons(scores, targets)
+
+    monkeypatch.setattr("exaudit.model.tuned.lessons", spy)
+    documents = reviews(40)
+    model = tiny_labeler(
+        encoder=str(bert), tune_encoder=True, epochs=1, filters=1
+    )  # one word a document is chosen
+    model.fit(documents[:30], dev=documents[30:])
+    for scores in seen:
+        idle = np.sort(scores)[:-1] if scores.max() > 0 else np.sort(scores)[1:]
+        assert (idle <= 1e-6).all()
 
 
 @pytest.mark.parametrize("loss", ["min-max", "token"])

@@ -28,6 +28,7 @@ EncoderName = Annotated[
     str, typer.Option("--encoder", help="minilm, a folder, a hub name, or none for word embeddings only.")
 ]
 Tune = Annotated[bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer of each model.")]
+Teachers = Annotated[int, typer.Option(min=1, help="Of each student, where the Transformer is tuned.")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="By default results/ENCODER[-tuned][-fast][-sample]."),
@@ -97,6 +98,7 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         data: Data = None,
         encoder: EncoderName = "minilm",
         tune_encoder: Tune = False,
+        teachers: Teachers = 1,
         out: Out = None,
         fast: Fast = False,
         seeds: Seeds = "0",
@@ -108,6 +110,7 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         sample: Sample = False,
     ) -> None:
         from exaudit.data.fetch import data_folder
+        from exaudit.errors import SettingError
         from exaudit.experiments.programme import EXPERIMENTS
         from exaudit.experiments.results import Results
         from exaudit.experiments.run import Run, Settings
@@ -116,6 +119,7 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         settings = Settings(
             encoder=encoder,
             tune_encoder=tune_encoder,
+            teachers=teachers,
             fast=fast,
             seeds=_seeds(seeds),
             epochs=epochs,
@@ -124,6 +128,8 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
             sample=sample,
         )
         _check(encoder, tune_encoder, word_vectors, device, data if sample else None)
+        if teachers > 1 and not tune_encoder:
+            raise SettingError("--teachers goes with --tune-encoder")
         folder = out or Path("results") / _default_name(settings.encoder_name, tune_encoder, fast, sample)
         corpora = folder / "data" if sample else data or data_folder()
         if not sample:

@@ -35,6 +35,10 @@ def train(
     tune_encoder: Annotated[
         bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer first.")
     ] = False,
+    teachers: Annotated[
+        int,
+        typer.Option(min=1, help="That a tuned student of document labels learns from; more take longer."),
+    ] = 1,
     filters: Annotated[int, typer.Option(help="Filters of each width (M).")] = 1000,
     widths: Annotated[str, typer.Option(help="Filter widths (Q), as in 1 or 3,4,5.")] = "1",
     vocabulary: Annotated[int, typer.Option(help="Words with a trainable embedding; 0 for none.")] = 7500,
@@ -76,9 +80,12 @@ def train(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model folder.")] = False,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
+    from exaudit.errors import SettingError
     from exaudit.model.fitting import epochs_of
     from exaudit.model.labeler import Labeler
 
+    if teachers > 1 and (not tune_encoder or loss != "document" or init is not None):
+        raise SettingError("--teachers goes with --tune-encoder and document labels, from the start")
     work = _work_folder(out, resume=resume, overwrite=overwrite)
     documents = reading.read(file, need_labels=True)
     held_out = None if dev is None else reading.read_beside(dev, need_labels=True)
@@ -90,6 +97,7 @@ def train(
         layers=_numbers(layers, "--layers") if layers else None,
         max_length=max_length,
         tune_encoder=tune_encoder,
+        teachers=teachers,
         vocabulary=vocabulary,
         word_dimension=word_dimension,
         word_vectors=None if word_vectors is None else str(word_vectors),

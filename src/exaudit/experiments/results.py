@@ -66,7 +66,9 @@ class Results:
         own, default = self.settings, Settings()
         parts = ["exaudit", "reproduce", experiment, "--sample" if self.settings.sample else "--data DIR"]
         parts.append(f"--encoder {own.encoder_name}")
-        parts += ["--tune-encoder"] * own.tune_encoder + ["--fast"] * own.fast
+        parts += ["--tune-encoder"] * own.tune_encoder
+        parts += [f"--teachers {own.teachers}"] if own.teachers != default.teachers else []
+        parts += ["--fast"] * own.fast
         parts.append(f"--seeds {','.join(map(str, own.seeds))}")
         parts += [f"--epochs {own.epochs}"] if own.epochs is not None else []
         parts += [f"--filters {own.filters}"] if own.filters != default.filters else []

@@ -37,6 +37,7 @@ class Settings:
     filters: int = 1000
     word_vectors: str | None = None  # for the baseline `cnn`
     sample: bool = False  # made-up corpora
+    teachers: int = 1  # of each tuned student
 
     @property
     def encoder_name(self) -> str:
@@ -150,6 +151,7 @@ class Run:
         own = self.settings
         common: dict[str, Any] = {
             "encoder": own.encoder,
+            "teachers": own.teachers,
             "filters": own.filters,
             "epochs": own.epochs,
             "seed": self.seed,

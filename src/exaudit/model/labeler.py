@@ -50,6 +50,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tuned, the last four (all of them for the teacher; see `exaudit.model.tuned`).
     max_length : cut documents after so many word pieces; None cuts nothing.
     tune_encoder : fine-tune the Transformer on the labels before it is frozen; word embeddings are then left out.
+    teachers : how many of them a tuned student of document labels learns from; each takes as long as the student.
     vocabulary, word_dimension, word_vectors : the trainable word embeddings (0 leaves them out), and a
         word2vec or GloVe file to start them from.
     filters, widths, dropout, pool : the head; see `HeadConfig`. pool None means max, but none (each token by its
@@ -73,6 +74,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         layers: Sequence[int] | None = None,
         max_length: int | None = None,
         tune_encoder: bool = False,
+        teachers: int = 1,
         vocabulary: int = 7500,
         word_dimension: int = 300,
         word_vectors: str | None = None,
@@ -97,6 +99,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.layers = layers
         self.max_length = max_length
         self.tune_encoder = tune_encoder
+        self.teachers = teachers
         self.vocabulary = vocabulary
         self.word_dimension = word_dimension
         self.word_vectors = word_vectors

@@ -3,7 +3,8 @@
 With token labels the encoder learns the tokens themselves. With document labels alone it takes two turns:
 
     teacher   all layers, tuned with the document and the min-max loss; frozen; a new head is trained on it
-    lessons   the teacher's decisions on the words of the training documents, overruled by the documents' labels
+    lessons   the teacher's decisions on the words of the training documents, overruled by the documents' labels;
+              of several teachers (`teachers`), the decisions of their mean
     student   the encoder as it first was, its last layers tuned on those words and on the documents together
 
 The teacher points at words because filters compete for them; the student, which scores every word by itself, learns
@@ -18,15 +19,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
+from sklearn.base import clone
 
 from exaudit._device import pick_device
 from exaudit._files import replace_file
@@ -98,30 +101,19 @@ def taught(
 ) -> tuple[Tuned, dict[str, Any]]:
     """A student of a teacher, or the teacher where the student does not live up to it; and the teacher's history."""
     device = pick_device(labeler.device)
-    head = new_head(labeler, encoder, None, device)
-    settings = _settings(labeler, encoder, len(documents), "document+min-max", epochs=2, rate=1e-4)
-    teacher = _tuned(labeler, encoder, head, documents, data, settings, plan, "teacher")
-    own, own_dev = (
-        with_features(part, features_of(labeler, teacher.encoder, texts, device))
-        for part, texts in ((data, documents), (held_out, dev))
+    teacher, history, scores = _teacher(
+        labeler, encoder, documents, data, dev, held_out, config, plan, "teacher"
     )
-    head = new_head(labeler, teacher.encoder, None, device)
-    checkpoint = None if plan.work is None else plan.work / "teacher.safetensors"
-    history = train(head, own, own_dev, config, checkpoint=checkpoint, resume=plan.resume, report=plan.report)
-    if _merit(teacher.head, own_dev, config) > _merit(head, own_dev, config) + MARGIN:
-        head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
-    teacher = replace(teacher, head=head)
+    for turn in range(2, labeler.teachers + 1):  # what several agree on is less a matter of chance
+        other = clone(labeler).set_params(seed=labeler.seed + 1000 * (turn - 1))
+        again = replace(config, seed=other.seed)
+        fresh = _fresh(labeler, encoder.layers)
+        *_, more = _teacher(other, fresh, documents, data, dev, held_out, again, plan, f"teacher{turn}")
+        scores = [a + b for a, b in zip(scores, more, strict=True)]
 
-    idle = (head.bias[1] - head.bias[0]).item()
-    taken = lessons([scores for _, scores in scored(head, own)], data.targets.tolist(), idle=idle)
+    taken = lessons(scores, data.targets.tolist())
     pupils = replace(data, token_targets=taken)
-    fresh = Transformer.load(
-        labeler.encoder,
-        layers=labeler.layers or _last(encoder),
-        device=labeler.device,
-        dtype=labeler.precision,
-        max_length=labeler.max_length,
-    )
+    fresh = _fresh(labeler, labeler.layers or _last(encoder))
     settings = _settings(labeler, fresh, len(documents), "document+token", epochs=3, rate=2e-4)
     head = new_head(labeler, fresh, None, device, pool="none")
     student = _tuned(labeler, fresh, head, documents, pupils, settings, plan, "encoder")
@@ -132,12 +124,55 @@ def taught(
     ]
     kept = student if merits[1] >= merits[0] - MARGIN else teacher
     record = {
+        "teachers": labeler.teachers,
         "teacher": teacher.record,
         "student": student.record,
         "kept": "student" if kept is student else "teacher",
         "dev": {"teacher": merits[0], "student": merits[1]},  # documents, at the best boundary of each
     }
-    return replace(kept, record=record), history.to_json()
+    return replace(kept, record=record), history
+
+
+def _teacher(
+    labeler: Labeler,
+    encoder: Transformer,
+    documents: list[Document],
+    data: LabelledFeatures,
+    dev: list[Document],
+    held_out: LabelledFeatures,
+    config: TrainingConfig,
+    plan: Plan,
+    name: str,
+) -> tuple[Tuned, dict[str, Any], list[NDArray[np.float32]]]:
+    """A teacher, how its head was trained, and by how much each training word is above its boundary."""
+    device = pick_device(labeler.device)
+    head = new_head(labeler, encoder, None, device)
+    settings = _settings(labeler, encoder, len(documents), "document+min-max", epochs=2, rate=1e-4)
+    teacher = _tuned(labeler, encoder, head, documents, data, settings, plan, name)
+    own, own_dev = (
+        with_features(part, features_of(labeler, teacher.encoder, texts, device))
+        for part, texts in ((data, documents), (held_out, dev))
+    )
+    head = new_head(labeler, teacher.encoder, None, device)
+    checkpoint = None if plan.work is None else plan.work / f"{name}.safetensors"
+    history = train(head, own, own_dev, config, checkpoint=checkpoint, resume=plan.resume, report=plan.report)
+    if _merit(teacher.head, own_dev, config) > _merit(head, own_dev, config) + MARGIN:
+        head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
+    # A word that no filter chose scores the difference of the biases, and is never positive.
+    idle = max(0.0, (head.bias[1] - head.bias[0]).item())
+    scores = [scores - np.float32(idle) for _, scores in scored(head, own)]
+    return replace(teacher, head=head), history.to_json(), scores
+
+
+def _fresh(labeler: Labeler, layers: Sequence[int]) -> Transformer:
+    """The encoder as it first was."""
+    return Transformer.load(
+        labeler.encoder,
+        layers=layers,
+        device=labeler.device,
+        dtype=labeler.precision,
+        max_length=labeler.max_length,
+    )
 
 
 def _merit(head: Head, dev: LabelledFeatures, config: TrainingConfig) -> float:
