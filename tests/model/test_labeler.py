@@ -159,6 +159,20 @@ def test_tuning_changes_the_encoder_and_travels_with_the_model(bert: Path, loss:
     assert (tmp_path / "again" / "encoder" / "config.json").exists()
 
 
+def test_documents_that_are_cut_are_told(bert: Path) -> None:
+    documents = [
+        Document.from_text(text, id=text) for text in ("the was", "the was and the", "the wasand", "and")
+    ]
+    train = reviews(30)
+    for length, count in ((2, 1), (3, 1), (4, 0), (None, 0)):  # the last word of "the wasand" is read in part
+        model = tiny_labeler(encoder=str(bert), epochs=1, max_length=length).fit(train[:20], dev=train[20:])
+        note = model.note_on_length(documents)
+        assert (note is not None) == bool(count)
+        if note is not None:
+            assert note.startswith(f"{count} of 4 documents are longer than the {length} word pieces")
+    assert tiny_labeler(epochs=1).fit(train[:20], dev=train[20:]).note_on_length(documents) is None
+
+
 def test_several_teachers_are_averaged(bert: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The student is given the decisions of the mean, counted from each teacher's own boundary."""
     seen: list[list[np.ndarray]] = []

@@ -42,6 +42,8 @@ def label(
     documents = reading.read(file)
     if chosen is None and not admit:
         labeler = Labeler.load(model, device=device, encoder=encoder)
+        if note := labeler.note_on_length(documents):
+            say(note)
         with output(out) as stream_out:
             for scores in labeler.iter_label(documents, total=len(documents)):
                 stream_out.write(json.dumps(scores.to_json(labeler.names_), ensure_ascii=False) + "\n")

@@ -226,6 +226,20 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             while chunk := list(islice(documents, _CHUNK)):
                 yield from self._label_chunk(chunk, exemplars, bar)
 
+    def note_on_length(self, documents: Sequence[Document]) -> str | None:
+        """A sentence where documents go on after the last word piece that the model reads (`max_length`)."""
+        if self.encoder_ is None or self.encoder_.max_length is None:
+            return None
+        pieces = self.encoder_.pieces([document.tokens for document in documents])
+        last = pieces.words[pieces.bounds[1:] - 1]  # (D,) the last word that was read, in part at least
+        cut = sum(int(word) + 1 < len(d.tokens) for word, d in zip(last, documents, strict=True))
+        if not cut:
+            return None
+        return (
+            f"{cut:,} of {len(documents):,} documents are longer than the {self.encoder_.max_length} word pieces that "
+            "the model reads; the words after those score the bias alone."
+        )
+
     def _label_chunk(self, documents: list[Document], exemplars: bool, bar: Any) -> list[TokenScores]:
         results: list[TokenScores | None] = [None] * len(documents)
         for indices, packed in self._packed([document.tokens for document in documents]):

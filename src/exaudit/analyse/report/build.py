@@ -88,6 +88,8 @@ class Answers:
             f"{len(self.labelled):,} documents with {words:,} words, labelled {self.names.negative} or "
             f"{self.names.positive} (the positive class)."
         ]
+        if note := self.labeler.note_on_length([s.document for s in self.labelled]):
+            lines.append(note)
         if self.auditor is None:
             return [*lines, "Decisions are the model's own; there is no support set to check them against."]
         version, size = self.auditor.support.version, len(self.auditor.support)
