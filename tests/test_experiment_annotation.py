@@ -144,9 +144,10 @@ def test_the_model_is_trained_as_in_the_paper(
         asked.update(settings, train=train, dev=dev)
 
     monkeypatch.setattr(Run, "model", model)
-    module._model(Run(tmp_path, run.data, Settings(tune_encoder=True)), read_reviews(run.data))
+    module._model(Run(tmp_path, run.data, Settings(tune_encoder=True, teachers=2)), read_reviews(run.data))
     train, dev = asked.pop("train"), asked.pop("dev")
-    assert asked == {"positive": "B", "select": "accuracy", "max_length": 350, "tune_encoder": True}
+    tuning = {"tune_encoder": True, "teachers": 2}
+    assert asked == {"positive": "B", "select": "accuracy", "max_length": 350, **tuning}
     assert Counter(d.label for d in train) == {"A": 100, "B": 100}
     assert Counter(d.label for d in dev) == {"A": 40, "B": 40}
 

@@ -142,6 +142,7 @@ def test_json_has_the_documents_as_well() -> None:
     shown = page(NAMES, audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False), unknown)
     data = json.loads(render(shown, "json"))
     assert data["text"] == NASTY
+    assert data["labelled_note"] == "All 2 documents."
     assert data["labelled"] == [
         {
             "id": "d", "predicted": "neg", "truly": "pos", "output": -0.5, "tokens": ["good", "bad"],

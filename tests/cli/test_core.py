@@ -135,7 +135,7 @@ def test_boundary_is_stored_and_reset(data: Path, model: Path, capsys: pytest.Ca
     assert run(["boundary", str(model), str(data / "learner.dev.tsv"), "--documents", "30"]) == 0
     stored = Labeler.load(model, device="cpu").offset_
     assert f"{stored:.4f}" in capsys.readouterr().out
-    assert run(["boundary", str(model), str(data / "learner.dev.tsv"), "--reset"]) == 0
+    assert run(["boundary", str(model), "--reset"]) == 0
     assert Labeler.load(model, device="cpu").offset_ == 0.0
 
 
@@ -175,6 +175,8 @@ def test_wrong_files_and_options_get_one_line(
     empty, binary = tmp_path / "empty.csv", tmp_path / "binary.csv"
     empty.write_text("")
     binary.write_bytes(bytes(range(256)) * 20)
+    plain = tmp_path / "plain.csv"
+    plain.write_text("text,label\na b,c\n")
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "model.json").write_text((model / "model.json").read_text())
@@ -199,7 +201,15 @@ def test_wrong_files_and_options_get_one_line(
         (["evaluate", model, empty], "empty"),
         (["data", "check", tmp_path / "none.csv"], "none.csv"),
         (["frobnicate"], "frobnicate"),
-        (["train", test, "--out", out, "--teachers", "2"], "--teachers goes with --tune-encoder"),
+        (
+            ["train", test, "--out", out, *SMALL, "--teachers", "2"],
+            "teachers is 2; several go with --tune-encoder",
+        ),
+        (
+            ["train", test, "--out", out, *SMALL, "--boundary", plain],
+            "plain.csv: the boundary of the tokens is tuned with token",
+        ),
+        (["boundary", model], "give a FILE to tune the boundary on, or --reset"),
         (["train", test], "--out"),
     ]
     for arguments, expected in cases:

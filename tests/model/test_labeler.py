@@ -238,6 +238,22 @@ def test_the_model_to_go_on_from_stays_as_it_is(bert: Path, loss: str) -> None:
         np.testing.assert_array_equal(scores.scores, own)
 
 
+def test_an_encoder_is_tuned_on_as_much_of_a_document_as_it_reads(bert: Path) -> None:
+    documents = reviews(40)
+    first = tiny_labeler(encoder=str(bert), epochs=1, max_length=5).fit(documents[:30], dev=documents[30:])
+    tuned = tiny_labeler(loss="min-max", tune_encoder=True, epochs=1).fit(
+        documents[:30], dev=documents[30:], init=first
+    )
+    assert tuned.encoder_.max_length == 5
+
+
+@pytest.mark.parametrize("settings", [{"teachers": 0}, {"teachers": 2}, {"teachers": 2, "pool": "max"}])
+def test_teachers_without_a_student(bert: Path, settings: dict[str, Any]) -> None:
+    tuned = {"encoder": str(bert), "tune_encoder": True} if "pool" in settings else {}
+    with pytest.raises(SettingError, match="teachers is"):
+        tiny_labeler(epochs=1, **tuned, **settings).fit(reviews(20))
+
+
 def test_pairs_are_tuned_on_together(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str] | None] = []
 
@@ -449,20 +465,18 @@ def test_a_resumed_run_does_not_take_what_other_labels_taught(
 
     monkeypatch.setattr("exaudit.model.tuned.tune", counted)
 
-    def fit(given: list[Document], group: str | None = None) -> int:
-        model = tiny_labeler(encoder=str(bert), tune_encoder=True, loss="token", epochs=1)
+    def fit(given: list[Document], group: str | None = None, max_length: int | None = None) -> int:
+        model = tiny_labeler(
+            encoder=str(bert), tune_encoder=True, loss="token", epochs=1, max_length=max_length
+        )
         before = tunings
         model.fit(given[:30], dev=given[30:], work=tmp_path, resume=True, group=group)
         (tmp_path / "checkpoint.safetensors").unlink()  # as if killed before the head's first epoch
         return tunings - before
 
-    assert [fit(documents), fit(documents), fit(turned), fit(turned, "pair"), fit(turned, "pair")] == [
-        1,
-        0,
-        1,
-        1,
-        0,
-    ]
+    first = [fit(documents), fit(documents), fit(turned)]
+    assert first == [1, 0, 1]
+    assert [fit(turned, "pair"), fit(turned, "pair"), fit(turned, "pair", max_length=4)] == [1, 0, 1]
 
 
 def test_every_error_is_ours() -> None:

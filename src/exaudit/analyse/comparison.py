@@ -65,12 +65,12 @@ class Comparison:
 
     def interval(self) -> tuple[float, float]:
         """95% of the accuracy, drawing whole pairs where there are pairs; of few, by Wilson's rule."""
-        tables: dict[str, list[TokenScores]] = {}
+        groups: dict[str, list[TokenScores]] = {}
         for scores in self.labelled:
-            tables.setdefault(_group(scores.document, self.group), []).append(scores)
+            groups.setdefault(_group(scores.document, self.group), []).append(scores)
         counts = [
             Counts.of(np.array([s.decision for s in one]), np.array([_side(s.document) for s in one]))
-            for one in tables.values()
+            for one in groups.values()
         ]
         if len(counts) < ENOUGH:  # drawn from a few that are all right, an interval would have no width
             return wilson(self.counts.accuracy, len(counts))
@@ -142,7 +142,7 @@ def compare(
     else:
         part = split_by_group(documents, group, seed=labeler.seed, test=0.0)
         held_out = mark_sides(*test, group)
-        _check_apart(documents, held_out, group)
+        _check_apart(documents, held_out)
         split = Split(part.train, part.dev, held_out)
     for name, part_documents in (("training", split.train), ("dev", split.dev), ("held-out", split.test)):
         if len({_side(d) for d in part_documents}) < 2:
@@ -154,14 +154,10 @@ def compare(
     if labeler.epochs is None and not labeler.tune_encoder:
         labeler.set_params(epochs=EPOCHS)
     # The labels of words are for judging alone: training sees which side a document is from, and nothing else.
-    labeler.fit([replace(d, token_labels=None) for d in split.train],
-                dev=[replace(d, token_labels=None) for d in split.dev], group=group, report=report)  # fmt: skip
-    features = Features.empty(labeler)
-    labelled = []
-    for scores in labeler.iter_label(split.test, total=len(split.test)):
-        features.add(scores)
-        labelled.append(scores)
-    return Comparison(labeler, names, split, labelled, features, group)
+    train, dev = ([d.without_token_labels() for d in part] for part in (split.train, split.dev))
+    labeler.fit(train, dev=dev, group=group, report=report)
+    labelled = list(labeler.iter_label(split.test, total=len(split.test)))
+    return Comparison(labeler, names, split, labelled, Features.of(labelled, labeler), group)
 
 
 def mark_sides(a: Iterable[Document], b: Iterable[Document], group: str | None) -> list[Document]:
@@ -230,7 +226,7 @@ def _group(document: Document, group: str | None) -> str:
     return value.strip()
 
 
-def _check_apart(seen: Sequence[Document], held_out: Sequence[Document], group: str | None) -> None:
+def _check_apart(seen: Sequence[Document], held_out: Sequence[Document]) -> None:
     texts = {d.tokens for d in seen}
     again = [d for d in held_out if d.tokens in texts]
     if again:

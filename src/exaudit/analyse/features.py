@@ -93,15 +93,11 @@ class Features:
     @classmethod
     def of(cls, labelled: Iterable[TokenScores], labeler: Labeler) -> Features:
         """All documents of a labelled file; any kind of model will do."""
-        features = cls.empty(labeler)
+        negative, positive = labeler.head_.bias.detach().cpu().tolist()
+        features = cls(labeler.names_, (negative, positive))
         for scores in labelled:
             features.add(scores)
         return features
-
-    @classmethod
-    def empty(cls, labeler: Labeler) -> Features:
-        negative, positive = labeler.head_.bias.detach().cpu().tolist()
-        return cls(labeler.names_, (negative, positive))
 
     def add(self, scores: TokenScores) -> None:
         document, predicted = scores.document, scores.decision

@@ -16,8 +16,8 @@ __all__ = ["boundary"]
 @reads
 def boundary(
     model: Model,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with labels.")],
     reading: Reading,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Documents with labels.")] = None,
     documents: Annotated[int | None, typer.Option(help="Use only the first so many documents.")] = None,
     beta: Annotated[float, typer.Option(help="Which F-score to raise; 0.5 prefers precision.")] = 0.5,
     by: Annotated[
@@ -28,11 +28,14 @@ def boundary(
     encoder: Encoder = None,
 ) -> None:
     """Tune one number, the offset of the token decisions, and store it in the model folder."""
+    from exaudit.errors import SettingError
     from exaudit.model import folder
     from exaudit.model.labeler import Labeler
 
+    if file is None and not reset:
+        raise SettingError("give a FILE to tune the boundary on, or --reset to put it back to 0")
     labeler = Labeler.load(model, device=device, encoder=encoder)
-    if reset:
+    if file is None or reset:
         labeler.offset_ = 0.0
         labeler.record_.pop("boundary", None)
     else:

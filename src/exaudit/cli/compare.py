@@ -64,7 +64,7 @@ def compare(
     """Train on A against B, and show on held-out documents whether and by what they can be told apart."""
     from exaudit.analyse.comparison import compare as train_and_judge
     from exaudit.analyse.report import compare_page, find_format, render
-    from exaudit.cli.diff import usual_pair_column
+    from exaudit.cli.diff import find_pair_column, usual_pair_column
     from exaudit.cli.features import ranking_of, sizes_of
     from exaudit.cli.files import check_output, output
     from exaudit.errors import SettingError
@@ -79,7 +79,7 @@ def compare(
         if test is not None:
             raise SettingError("--test goes with A and B; with one file of pairs give --test-pairs FILE")
         documents = reading.read_beside(a)
-        pair_column = pair_column or _pair_column(documents, a)
+        pair_column = pair_column or find_pair_column(documents, a)
         sides = _apart(documents, pair_column)
         names = names or ("the first of each pair", "the second of each pair")
         held_out = None if test_pairs is None else _apart(reading.read_beside(test_pairs), pair_column)
@@ -119,12 +119,6 @@ def compare(
     with output(out) as stream:
         stream.write(render(page, kind))
     say(page.summary[1] + ("" if str(out) == "-" else f" More in {out}"))
-
-
-def _pair_column(documents: list[Document], path: Path) -> str:
-    from exaudit.cli.diff import find_pair_column
-
-    return find_pair_column(documents, path)
 
 
 def _apart(documents: list[Document], column: str) -> tuple[list[Document], list[Document]]:

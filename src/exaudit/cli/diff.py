@@ -33,7 +33,10 @@ def diff(
         str, typer.Option(help="Which side is the source: a label; or first or second of each pair.")
     ] = "first",
     pair_column: Annotated[
-        str | None, typer.Option(help="The column that names the pair; batch_id, pair_id, pair or group.")
+        str | None,
+        typer.Option(
+            help="The column that names the pair; by default batch_id, pair_id, pair, group or group_id."
+        ),
     ] = None,
     out: Annotated[
         Path | None,

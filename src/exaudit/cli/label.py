@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from exaudit.cli.auditing import Admit, RuleName, Stream, SupportAt, UseKNN, chosen_rule, opened
-from exaudit.cli.options import Device, Encoder, Model, say
+from exaudit.cli.options import Device, Encoder, Model, say, tell_length
 from exaudit.cli.reading import Reading, reads
 
 __all__ = ["label"]
@@ -42,14 +42,14 @@ def label(
     documents = reading.read(file)
     if chosen is None and not admit:
         labeler = Labeler.load(model, device=device, encoder=encoder)
-        if note := labeler.note_on_length(documents):
-            say(note)
+        tell_length(labeler, documents)
         with output(out) as stream_out:
             for scores in labeler.iter_label(documents, total=len(documents)):
                 stream_out.write(json.dumps(scores.to_json(labeler.names_), ensure_ascii=False) + "\n")
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         names = auditor.names
+        tell_length(auditor.labeler, documents)
         stale = auditor.staleness() if admit else None
         labelled = auditor.iter_label(documents, rule=chosen, admit=admit, nearest=True, total=len(documents))
         with output(out) as stream_out:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-__all__ = ["Device", "Encoder", "Model", "say"]
+if TYPE_CHECKING:
+    from exaudit.data.document import Document
+    from exaudit.model.labeler import Labeler
+
+__all__ = ["Device", "Encoder", "Model", "say", "tell_length"]
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model folder, as `exaudit train --out` writes it.")
@@ -19,3 +24,9 @@ Encoder = Annotated[str | None, typer.Option(help="Where the model's Transformer
 def say(message: str) -> None:
     """A line for the person at the terminal; standard output stays for results."""
     typer.echo(message, err=True)
+
+
+def tell_length(labeler: Labeler, documents: Sequence[Document]) -> None:
+    """Say so where documents are longer than the model reads."""
+    if note := labeler.note_on_length(documents):
+        say(note)

@@ -17,17 +17,8 @@ from exaudit.errors import DataError
 
 __all__ = ["Reading", "reads"]
 
-FILES = (
-    "file",
-    "a",
-    "b",
-    "dev",
-    "init",
-    "reference",
-    "targets",
-    "test",
-    "test_pairs",
-)  # arguments that hold documents
+# Arguments that hold documents: where one alone is given, an error without a file's name is about that one.
+FILES = ("file", "a", "b", "boundary", "dev", "preview", "reference", "targets", "test", "test_pairs")
 
 
 @dataclass(frozen=True)
@@ -86,7 +77,7 @@ def reads(verb: Callable[..., None]) -> Callable[..., None]:
         except DataError as error:
             if error.path is not None or len(given) != 1:
                 raise
-            raise error.at(given[0]) from error  # there is only one file it can speak of
+            raise error.at(given[0]) from error
 
     command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in [*own, *options]}

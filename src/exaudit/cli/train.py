@@ -80,17 +80,19 @@ def train(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model folder.")] = False,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
-    from exaudit.errors import SettingError
+    from exaudit.errors import DataError
     from exaudit.model.fitting import epochs_of
     from exaudit.model.labeler import Labeler
 
-    if teachers > 1 and (not tune_encoder or loss != "document" or init is not None):
-        raise SettingError("--teachers goes with --tune-encoder and document labels, from the start")
     work = _work_folder(out, resume=resume, overwrite=overwrite)
     documents = reading.read(file, need_labels=True)
     held_out = None if dev is None else reading.read_beside(dev, need_labels=True)
     named = boundary if boundary in ("documents", "zero") else None
     labelled = None if boundary is None or named else reading.read_beside(Path(boundary))
+    if boundary is not None and labelled is not None and any(d.token_labels is None for d in labelled):
+        raise DataError(
+            "the boundary of the tokens is tuned with token labels, and some documents have none", boundary
+        )
     start = None if init is None else Labeler.load(init, device=device)
     labeler = Labeler(
         encoder=encoder,

@@ -22,12 +22,11 @@ from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, ranges, wind
 from exaudit.encode.shapes import add_shapes, restore_shapes
 from exaudit.errors import EncoderError, SettingError
 
-__all__ = ["DEFAULT_LAYERS", "Transformer", "depth"]
+__all__ = ["DEFAULT_LAYERS", "Transformer", "depth", "last_layers"]
 
 # MiniLM: by token F0.5 on FCE (docs/results.md); gte-small: a first guess. The last layers of sentence-embedding
 # models have lost token-level detail.
 DEFAULT_LAYERS: dict[str, tuple[int, ...]] = {MINILM: (2, 3, 4, 5), "gte-small": (3, 4, 5, 6)}
-_LAST = 4  # layers of any other encoder: the last four, as in the paper
 # Padding included. CPU: 512 and 1024 were faster than 2048 and 4096 for MiniLM on one thread. CUDA: not measured yet.
 _PIECES_PER_BATCH = {"cpu": 1024, "cuda": 65536}
 _PIECES_PER_PACK = {"cpu": 1024}  # a batch of documents as they come; a GPU takes it whole, padding and all
@@ -240,7 +239,7 @@ def _choose_layers(name: str, layers: Sequence[int] | None, count: int) -> tuple
     if layers is None:
         chosen = DEFAULT_LAYERS.get(Path(name).name, ())
         if not chosen or max(chosen) > count:
-            chosen = tuple(range(max(1, count - _LAST + 1), count + 1))
+            chosen = tuple(last_layers(count))
         return chosen
     chosen = tuple(int(layer) for layer in layers)
     if not chosen or len(set(chosen)) < len(chosen) or min(chosen) < 0 or max(chosen) > count:
@@ -248,6 +247,11 @@ def _choose_layers(name: str, layers: Sequence[int] | None, count: int) -> tuple
             f"layers are {list(chosen)}; give different numbers from 0 (embeddings) to {count}, the last of {name}"
         )
     return chosen
+
+
+def last_layers(count: int) -> range:
+    """The last four, as in the paper: of an encoder that is not known, and once one is tuned on tokens."""
+    return range(max(1, count - 3), count + 1)
 
 
 def depth(name: str) -> int:

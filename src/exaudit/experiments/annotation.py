@@ -41,7 +41,7 @@ def _model(run: Run, reviews: Reviews) -> Labeler:
     train, dev = (_marked(getattr(reviews.orig, p), getattr(reviews.rev, p)) for p in ("train", "dev"))
     return run.model(
         "annotation", train, dev,
-        positive="B", select="accuracy", max_length=350, tune_encoder=run.settings.tune_encoder,
+        positive="B", select="accuracy", max_length=350, **run.tuning,
     )  # fmt: skip
 
 

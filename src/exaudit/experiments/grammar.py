@@ -68,7 +68,7 @@ def _model(run: Run, fce: Fce, name: str, seed: int) -> Labeler:
     tuned = run.settings.tune_encoder
     own = f"fce-{_plain(name)}-{seed}"
     if name == UNICNN:
-        return run.model(own, fce.train, fce.dev, seed=seed, tune_encoder=tuned)
+        return run.model(own, fce.train, fce.dev, seed=seed, **run.tuning)
     if name == S and tuned:
         return run.model(own, fce.train, fce.dev, loss="token", seed=seed, tune_encoder=True)
     _model(run, fce, UNICNN, seed)

@@ -73,6 +73,11 @@ class Run:
     def seed(self) -> int:
         return self.settings.seeds[0]
 
+    @property
+    def tuning(self) -> dict[str, Any]:
+        """How models of document labels go about their encoder."""
+        return {"tune_encoder": self.settings.tune_encoder, "teachers": self.settings.teachers}
+
     def check_data(self, files: Iterable[str]) -> None:
         """Remember what the files of the data folder hold, and refuse to go on with a file that has changed."""
         path = self.folder / "data.json"
@@ -151,7 +156,6 @@ class Run:
         own = self.settings
         common: dict[str, Any] = {
             "encoder": own.encoder,
-            "teachers": own.teachers,
             "filters": own.filters,
             "epochs": own.epochs,
             "seed": self.seed,

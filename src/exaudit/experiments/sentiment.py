@@ -145,7 +145,7 @@ def _model(run: Run, data: _Data, name: str) -> Labeler:
     train, dev = training_sets(data.reviews)[name]
     return run.model(
         f"sentiment-{FILES[name]}", train, dev,
-        max_length=350, select="accuracy", positive=CLASSES.positive, tune_encoder=run.settings.tune_encoder,
+        max_length=350, select="accuracy", positive=CLASSES.positive, **run.tuning,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from exaudit.data.document import Document
 from exaudit.data.labels import LabelNames
 from exaudit.encode.cache import FeatureCache, encode_features
 from exaudit.encode.features import Features
-from exaudit.encode.transformer import Transformer, depth
+from exaudit.encode.transformer import Transformer, depth, last_layers
 from exaudit.encode.words import Vocabulary, read_vectors
 from exaudit.errors import DataError, SettingError
 from exaudit.head.labelled import DocumentFeatures, LabelledFeatures
@@ -31,8 +31,6 @@ __all__ = [
     "with_features",
 ]
 
-LAST = 4  # layers that speak for the words once the encoder was tuned on them
-
 
 def build_vocabulary(labeler: Labeler, documents: list[Document]) -> Vocabulary | None:
     """Word embeddings beside a frozen encoder; one that is tuned learns the words itself."""
@@ -45,13 +43,12 @@ def build_vocabulary(labeler: Labeler, documents: list[Document]) -> Vocabulary 
     return Vocabulary.build((d.tokens for d in documents), limit=labeler.vocabulary)
 
 
-def load_encoder(labeler: Labeler) -> Transformer | None:
-    if labeler.encoder == "none":
-        return None
-    layers = labeler.layers
-    if layers is None and labeler.tune_encoder:  # tuning puts token-level detail back into the last layers
+def load_encoder(labeler: Labeler, layers: Sequence[int] | None = None) -> Transformer:
+    """The encoder as it comes, with these layers, those of the settings, or the usual ones."""
+    layers = layers or labeler.layers
+    if layers is None and labeler.tune_encoder:
         count = depth(labeler.encoder)
-        layers = range(max(1, count - LAST + 1) if labeler.loss == "token" else 1, count + 1)
+        layers = last_layers(count) if labeler.loss == "token" else range(1, count + 1)
     return Transformer.load(
         labeler.encoder,
         layers=layers,

@@ -73,10 +73,12 @@ def _encoder(encoder: dict[str, Any] | None, record: dict[str, Any]) -> str:
 
 
 def _token_note(record: dict[str, Any]) -> str:
-    if record["loss"] == "token":
-        return "The token decisions were trained on token labels, and their boundary tuned on dev."
+    if "token" in (record["loss"], record.get("initial")):
+        return "The token decisions were trained on token labels."
     if (record.get("boundary") or {}).get("level") == "token":
         return "No token label was used in training, but some were used to set the boundary of the token decisions."
+    if record["criterion"] == "token-f0.5":
+        return "No token label was used in training, but those of the dev documents chose the epoch."
     return "No token label was used in training: the token decisions follow from document labels alone."
 
 

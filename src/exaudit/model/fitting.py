@@ -54,6 +54,12 @@ def fit(
         seed=labeler.seed,
     )
     boundary = _boundary(labeler, config)
+    if labeler.teachers < 1 or (
+        labeler.teachers > 1 and not (labeler.tune_encoder and _teaches(labeler, init))
+    ):
+        raise SettingError(
+            f"teachers is {labeler.teachers}; several go with --tune-encoder and document labels, from the start"
+        )
     device = pick_device(labeler.device)
     names = LabelNames.infer(documents, positive=labeler.positive) if init is None else init.names_
     if dev is None:
@@ -61,7 +67,9 @@ def fit(
     vocabulary = build_vocabulary(labeler, documents) if init is None else init.vocabulary_
     data = label_documents(documents, names, vocabulary)
     held_out = label_documents(dev, names, vocabulary)
-    encoder = load_encoder(labeler) if init is None else init.encoder_
+    encoder = (
+        init.encoder_ if init is not None else None if labeler.encoder == "none" else load_encoder(labeler)
+    )
     if init is not None and encoder is not None and labeler.tune_encoder:
         encoder = encoder.twin()  # the model to go on from stays as it is
 

@@ -18,8 +18,9 @@ __all__ = ["TokenScores"]
 class TokenScores:
     """A document with its score and the contribution scores of its N words.
 
-    `output` decides the document: the logit difference, or the largest token score where the model was fine-tuned
-    on tokens. Positive means the positive class; zero does not. A word is positive where s+- exceeds `offset`.
+    `output` decides the document: the logit difference less the documents' boundary, or, where the model was
+    fine-tuned on tokens, the largest token score less theirs. Positive means the positive class; zero does not. A
+    word is positive where s+- exceeds `offset`.
     """
 
     document: Document

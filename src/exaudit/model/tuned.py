@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,14 +34,14 @@ from sklearn.base import clone
 from exaudit._device import pick_device
 from exaudit._files import replace_file
 from exaudit.data.document import Document
-from exaudit.encode.transformer import Transformer
+from exaudit.encode.transformer import Transformer, last_layers
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.lessons import lessons
 from exaudit.head.network import Head
 from exaudit.head.training import TrainingConfig, scored, train
 from exaudit.head.tuning import TuningConfig, tune
 from exaudit.metrics import Counts, stable_offset
-from exaudit.model.assembly import LAST, features_of, new_head, with_features
+from exaudit.model.assembly import features_of, load_encoder, new_head, with_features
 
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
@@ -107,16 +107,16 @@ def taught(
     for turn in range(2, labeler.teachers + 1):  # what several agree on is less a matter of chance
         other = clone(labeler).set_params(seed=labeler.seed + 1000 * (turn - 1))
         again = replace(config, seed=other.seed)
-        fresh = _fresh(labeler, encoder.layers)
+        fresh = load_encoder(labeler, encoder.layers)
         *_, more = _teacher(other, fresh, documents, data, dev, held_out, again, plan, f"teacher{turn}")
         scores = [a + b for a, b in zip(scores, more, strict=True)]
 
     taken = lessons(scores, data.targets.tolist())
     pupils = replace(data, token_targets=taken)
-    fresh = _fresh(labeler, labeler.layers or _last(encoder))
+    fresh = load_encoder(labeler, labeler.layers or last_layers(max(encoder.layers)))
     settings = _settings(labeler, fresh, len(documents), "document+token", epochs=3, rate=2e-4)
     head = new_head(labeler, fresh, None, device, pool="none")
-    student = _tuned(labeler, fresh, head, documents, pupils, settings, plan, "encoder")
+    student = _tuned(labeler, fresh, head, documents, pupils, settings, plan, "student")
 
     merits = [
         _merit(one.head, with_features(held_out, features_of(labeler, one.encoder, dev, device)), config)
@@ -164,17 +164,6 @@ def _teacher(
     return replace(teacher, head=head), history.to_json(), scores
 
 
-def _fresh(labeler: Labeler, layers: Sequence[int]) -> Transformer:
-    """The encoder as it first was."""
-    return Transformer.load(
-        labeler.encoder,
-        layers=layers,
-        device=labeler.device,
-        dtype=labeler.precision,
-        max_length=labeler.max_length,
-    )
-
-
 def _merit(head: Head, dev: LabelledFeatures, config: TrainingConfig) -> float:
     """Accuracy or F1 on the dev documents; F1 at its best boundary, which is tuned on them in any case."""
     outputs = np.array([logit for logit, _ in scored(head, dev)])
@@ -192,10 +181,6 @@ def _settings(
     rounds = max(epochs, min(MOST, math.ceil(STEPS / steps)))
     depth = int(encoder.module.config.num_hidden_layers)
     return replace(config, epochs=rounds, learning_rate=rate * 6 / max(6, depth))
-
-
-def _last(encoder: Transformer) -> range:
-    return range(max(1, max(encoder.layers) - LAST + 1), max(encoder.layers) + 1)
 
 
 def _tuned(
@@ -217,8 +202,7 @@ def _tuned(
         if not (plan.resume and _left_by(weights) == identity):
             texts = [d.tokens for d in documents]
             encoder.learn_shapes()
-            whose = {"document+token": "student"}.get(settings.loss, name)
-            tune(encoder, head, texts, data, settings, groups=groups, report=_named(plan.report, whose))
+            tune(encoder, head, texts, data, settings, groups=groups, report=_named(plan.report, name))
             encoder.save(kept)
             tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
             with replace_file(weights) as beside:  # last: it says all is there
@@ -227,9 +211,9 @@ def _tuned(
         encoder = Transformer.load(
             str(kept),
             layers=encoder.layers,
-            device=labeler.device,
-            dtype=labeler.precision,
-            max_length=labeler.max_length,
+            device=encoder.device,
+            dtype=encoder.dtype,
+            max_length=encoder.max_length,
         )
     return Tuned(encoder, head, asdict(settings))
 
@@ -243,10 +227,11 @@ def _identity(
     groups: list[str] | None,
 ) -> str:
     """Tells what was tuned, and on what, so that a run only goes on with its own work."""
-    told = [encoder.fingerprint, list(encoder.layers), head.config.to_json(), asdict(settings), groups]
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+    reader = [encoder.fingerprint, list(encoder.layers), encoder.max_length, encoder.dtype]
+    told = [reader, head.config.to_json(), asdict(settings), groups]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode() + data.targets.tobytes())
     for document in documents:
-        digest.update(json.dumps([document.tokens, document.label]).encode())
+        digest.update(json.dumps(document.tokens).encode())
     for targets in (data.token_targets or []) if "token" in settings.losses else []:
         digest.update(targets.tobytes())
     return digest.hexdigest()

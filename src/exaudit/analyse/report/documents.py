@@ -74,6 +74,8 @@ class Shelf:
                 "scores": [score / 100 for score in row["s"]],
                 "decided": row["d"],  # places of words, counted from 0
             }
+            if "c" in row:
+                document["words_cut"] = row["c"]
             if "y" in row:
                 document["truly_positive"] = row["y"]
             if "k" in row:

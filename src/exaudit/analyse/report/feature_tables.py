@@ -20,6 +20,7 @@ __all__ = [
 
 NGRAM = ("n-gram", "mean", "total", "occurrences", "total frequency")
 LONG = 60  # words of a document that a table shows
+ENDS = (("top", False), ("lowest", True))
 
 
 def feature_tables(
@@ -59,14 +60,11 @@ def ngram_table(
 
 def document_tables(features: Features, target: int, *, top: int = 5) -> list[Table]:
     """Documents by score per word and in all, the highest and the lowest; and the wrong ones."""
-    right, wrong = (
-        f"Documents {_predicted(features, target)}",
-        f"Documents {_predicted(features, target, 1 - target)}",
-    )
+    mine, wrong = (f"Documents {_predicted(features, target, truth)}" for truth in (None, 1 - target))
     ranked = {
-        f"{right}, by score per word": features.documents(target, top=top),
-        f"{right}, by score in all": features.documents(target, top=top, normalise=False),
-        f"{right}, by score per word, lowest first": features.documents(target, top=top, lowest=True),
+        f"{mine}, by score per word": features.documents(target, top=top),
+        f"{mine}, by score in all": features.documents(target, top=top, normalise=False),
+        f"{mine}, by score per word, lowest first": features.documents(target, top=top, lowest=True),
         f"{wrong}, by score per word": features.documents(target, truth=1 - target, top=top),
     }
     return [_document_table(caption, found, features) for caption, found in ranked.items() if found]
@@ -96,53 +94,32 @@ def feature_section(features: Features, *, sizes: Sequence[int], by: By, top: in
 def feature_data(
     features: Features, *, sizes: Sequence[int], by: By, top: int, minimum: int = 1
 ) -> dict[str, Any]:
-    """The same for programs."""
-    result: dict[str, Any] = {}
-    for target in (0, 1):
-        splits: dict[str, int | None] = {"all": None}
-        if features.has_truth:
-            splits |= {f"truly {features.names.name(truth)}": truth for truth in (0, 1)}
-        result[features.names.name(target)] = {
-            name: {
-                "documents": features.count(target, truth),
-                "ngrams": {
-                    str(size): {
-                        end: [
-                            _ngram_json(gram)
-                            for gram in features.ngrams(
-                                size,
-                                target,
-                                truth=truth,
-                                by=by,
-                                top=top,
-                                lowest=end == "lowest",
-                                minimum=minimum,
-                            )
-                        ]
-                        for end in ("top", "lowest")
-                    }
-                    for size in sizes
-                },
-                **{
-                    f"documents_by_{name}": {
-                        end: [
-                            _document_json(d, features)
-                            for d in features.documents(
-                                target,
-                                truth=truth,
-                                top=top,
-                                normalise=name == "mean",
-                                lowest=end == "lowest",
-                            )
-                        ]
-                        for end in ("top", "lowest")
-                    }
-                    for name in ("mean", "total")
-                },
-            }
-            for name, truth in splits.items()
+    """The same for programs: by the class predicted, then by the class that documents truly are of."""
+
+    def split(target: int, truth: int | None) -> dict[str, Any]:
+        def ngrams(size: int, lowest: bool) -> list[dict[str, Any]]:
+            found = features.ngrams(size, target, truth=truth, by=by, top=top, lowest=lowest, minimum=minimum)
+            return [_ngram_json(gram) for gram in found]
+
+        def documents(normalise: bool, lowest: bool) -> list[dict[str, Any]]:
+            found = features.documents(target, truth=truth, normalise=normalise, top=top, lowest=lowest)
+            return [_document_json(document, features) for document in found]
+
+        return {
+            "documents": features.count(target, truth),
+            "ngrams": {str(size): {end: ngrams(size, low) for end, low in ENDS} for size in sizes},
+            "documents_by_mean": {end: documents(True, low) for end, low in ENDS},
+            "documents_by_total": {end: documents(False, low) for end, low in ENDS},
         }
-    return result
+
+    names = features.names
+    splits: dict[str, int | None] = {"all": None}
+    if features.has_truth:
+        splits |= {f"truly {names.name(truth)}": truth for truth in (0, 1)}
+    return {
+        names.name(target): {among: split(target, truth) for among, truth in splits.items()}
+        for target in (0, 1)
+    }
 
 
 def feature_rows(data: dict[str, Any]) -> Iterator[dict[str, Any]]:

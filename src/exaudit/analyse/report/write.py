@@ -36,7 +36,8 @@ def render(page: Page, format: str) -> str:
     if format == "md":
         return to_markdown(page)
     shelves = [b.shelf for s in page.sections for b in s.blocks if isinstance(b, Documents)]
-    labelled = (
-        {"labelled": [document for shelf in shelves for document in shelf.to_json()]} if shelves else {}
-    )
-    return json.dumps(page.data | labelled, ensure_ascii=False, indent=1) + "\n"
+    data = dict(page.data)
+    if shelves:
+        data["labelled"] = [document for shelf in shelves for document in shelf.to_json()]
+        data["labelled_note"] = " ".join(shelf.note for shelf in shelves)
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
