@@ -26,7 +26,7 @@ from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, HeadConfig
 from exaudit.head.tuning import TuningConfig, tune
 
-CUT = {"cpu": encoding._PIECES_PER_PACK["cpu"]}
+CUT = encoding._PIECES_PER_PACK["cpu"]
 
 
 def main() -> None:
@@ -65,17 +65,16 @@ def main() -> None:
             padded += sum(len(part) * int(lengths[part].max() + 2) for part in parts)
         return padded / real
 
-    cut = CUT["cpu"]
     times: dict[str, list[float]] = {"whole": [], "cut": [], "once": []}
     for _ in range(options.turns):
         times["whole"].append(seconds(None, 1.0))
-        times["cut"].append(seconds(cut, 1.0))
-        times["once"].append(seconds(cut, 0.0))
+        times["cut"].append(seconds(CUT, 1.0))
+        times["once"].append(seconds(CUT, 0.0))
     whole, twice, once = (statistics.median(times[name]) for name in ("whole", "cut", "once"))
     result = {
         "step_speedup": round(whole / twice, 2),
         "two_readings_cost": round(twice / once, 2),
-        "padding": {"whole": round(padding(None), 2), "cut": round(padding(cut), 2)},
+        "padding": {"whole": round(padding(None), 2), "cut": round(padding(CUT), 2)},
         "threads": torch.get_num_threads(),
     }
     print(json.dumps(result))

@@ -26,9 +26,7 @@ __all__ = ["Comparison", "Split", "compare", "mark_sides", "split_by_group"]
 
 SIDES = ("A", "B")
 FEW = 6  # labels that are worth a row each
-EPOCHS = (
-    20  # of a head over a frozen encoder: what sets corpora apart is often faint, and 12 do not find it all
-)
+EPOCHS = 20  # of a head over a frozen encoder: what sets corpora apart is faint, and 12 do not find it all
 ENOUGH = 30  # pairs, or single documents, to draw an interval from
 
 

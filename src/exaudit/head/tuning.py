@@ -10,7 +10,7 @@ few documents are otherwise soon known by heart.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -90,13 +90,7 @@ def tune(
     groups : documents of one group come one after another, so mostly in one batch: what an original and its
         revision share then pulls both ways and cancels, and what sets them apart is left.
     """
-    data = LabelledFeatures(
-        _Reader(encoder, token_lists),
-        labelled.word_counts,
-        labelled.targets,
-        labelled.token_targets,
-        labelled.word_ids,
-    )
+    data = replace(labelled, features=_Reader(encoder, token_lists))
     optimizer = _optimizer(encoder.module, head, config)
     steps_per_epoch = -(-len(data) // config.batch_size)
     total = steps_per_epoch * config.epochs

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from exaudit._device import pick_device
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelNames
 from exaudit.encode.cache import FeatureCache, encode_features
@@ -15,21 +17,13 @@ from exaudit.encode.features import Features
 from exaudit.encode.transformer import Transformer, depth, last_layers
 from exaudit.encode.words import Vocabulary, read_vectors
 from exaudit.errors import DataError, SettingError
-from exaudit.head.labelled import DocumentFeatures, LabelledFeatures
+from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, HeadConfig
 
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
 
-__all__ = [
-    "build_vocabulary",
-    "copy_head",
-    "features_of",
-    "label_documents",
-    "load_encoder",
-    "new_head",
-    "with_features",
-]
+__all__ = ["Part", "build_vocabulary", "copy_head", "load_encoder", "new_head"]
 
 
 def build_vocabulary(labeler: Labeler, documents: list[Document]) -> Vocabulary | None:
@@ -101,37 +95,40 @@ def copy_head(head: Head, labeler: Labeler) -> Head:
     return copy
 
 
-def label_documents(
-    documents: list[Document], names: LabelNames, vocabulary: Vocabulary | None
-) -> LabelledFeatures:
-    targets = [names.document_target(d) for d in documents]
-    for document, target in zip(documents, targets, strict=True):
-        if target is None:
-            raise DataError(
-                f"document {document.id!r} has no label; every document needs one", line=document.line or None
-            )
-    tokens = [names.token_targets(d) for d in documents]
-    return LabelledFeatures(
-        features=Features.of_words([]),
-        word_counts=np.array([len(d.tokens) for d in documents], dtype=np.int64),
-        targets=np.array(targets, dtype=np.int64),
-        token_targets=None if any(t is None for t in tokens) else [t for t in tokens if t is not None],
-        word_ids=None if vocabulary is None else [vocabulary.ids(d.tokens) for d in documents],
-    )
+@dataclass(frozen=True)
+class Part:
+    """Documents and what is known of them: what is trained on, or what chooses the epoch."""
 
+    documents: list[Document]
+    labels: LabelledFeatures  # without features yet
 
-def with_features(data: LabelledFeatures, features: DocumentFeatures) -> LabelledFeatures:
-    return LabelledFeatures(features, data.word_counts, data.targets, data.token_targets, data.word_ids)
+    @classmethod
+    def of(cls, documents: list[Document], names: LabelNames, vocabulary: Vocabulary | None) -> Part:
+        targets = [names.document_target(d) for d in documents]
+        for document, target in zip(documents, targets, strict=True):
+            if target is None:
+                raise DataError(
+                    f"document {document.id!r} has no label; every document needs one",
+                    line=document.line or None,
+                )
+        tokens = [names.token_targets(d) for d in documents]
+        labels = LabelledFeatures(
+            features=Features.of_words([]),
+            word_counts=np.array([len(d.tokens) for d in documents], dtype=np.int64),
+            targets=np.array(targets, dtype=np.int64),
+            token_targets=None if any(t is None for t in tokens) else [t for t in tokens if t is not None],
+            word_ids=None if vocabulary is None else [vocabulary.ids(d.tokens) for d in documents],
+        )
+        return cls(documents, labels)
 
-
-def features_of(
-    labeler: Labeler, encoder: Transformer | None, documents: Sequence[Document], device: torch.device
-) -> DocumentFeatures:
-    token_lists = [d.tokens for d in documents]
-    if encoder is None:
-        features = Features.of_words(token_lists)
-    elif labeler.cache == "":
-        features = encode_features(encoder, token_lists, desc="encode")
-    else:
-        features = FeatureCache(labeler.cache).features(encoder, token_lists, desc="encode")
-    return features if device.type == "cpu" else features.resident(device)
+    def encoded(self, labeler: Labeler, encoder: Transformer | None) -> LabelledFeatures:
+        """The labels with the features that the encoder gives."""
+        token_lists = [d.tokens for d in self.documents]
+        if encoder is None:
+            features = Features.of_words(token_lists)
+        elif labeler.cache == "":
+            features = encode_features(encoder, token_lists, desc="encode")
+        else:
+            features = FeatureCache(labeler.cache).features(encoder, token_lists, desc="encode")
+        device = pick_device(labeler.device)
+        return replace(self.labels, features=features if device.type == "cpu" else features.resident(device))

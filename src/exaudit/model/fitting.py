@@ -15,15 +15,7 @@ from exaudit.data.labels import LabelNames
 from exaudit.errors import DataError, SettingError
 from exaudit.head.training import TrainingConfig, evaluate, scored, train
 from exaudit.metrics import best_offset, stable_offset
-from exaudit.model.assembly import (
-    build_vocabulary,
-    copy_head,
-    features_of,
-    label_documents,
-    load_encoder,
-    new_head,
-    with_features,
-)
+from exaudit.model.assembly import Part, build_vocabulary, copy_head, load_encoder, new_head
 from exaudit.model.tuned import Plan, taught, tuned
 
 if TYPE_CHECKING:
@@ -65,8 +57,7 @@ def fit(
     if dev is None:
         documents, dev = _hold_out(documents, names, labeler.seed)
     vocabulary = build_vocabulary(labeler, documents) if init is None else init.vocabulary_
-    data = label_documents(documents, names, vocabulary)
-    held_out = label_documents(dev, names, vocabulary)
+    data, chooser = (Part.of(part, names, vocabulary) for part in (documents, dev))
     encoder = (
         init.encoder_ if init is not None else None if labeler.encoder == "none" else load_encoder(labeler)
     )
@@ -77,25 +68,22 @@ def fit(
     if labeler.tune_encoder and encoder is None:
         raise SettingError("there is no encoder to tune: --tune-encoder cannot go with --encoder none")
     if labeler.tune_encoder and encoder is not None and _teaches(labeler, init):
-        best, history = taught(labeler, encoder, documents, data, dev, held_out, config, plan)
+        best, history = taught(labeler, encoder, data, chooser, config, plan)
         encoder, head, tuning = best.encoder, best.head, best.record
-        held_out = with_features(held_out, features_of(labeler, encoder, dev, device))
+        held_out = chooser.encoded(labeler, encoder)
     else:
         head = (
             new_head(labeler, encoder, vocabulary, device) if init is None else copy_head(init.head_, labeler)
         )
         if labeler.tune_encoder and encoder is not None:
-            best = tuned(labeler, encoder, head, documents, data, plan)
+            best = tuned(labeler, encoder, head, data, plan)
             encoder, head, tuning = best.encoder, best.head, best.record
             if config.loss == "document":  # a new head learns more from the tuned features than the old one
                 head = new_head(labeler, encoder, vocabulary, device)
-        data, held_out = (
-            with_features(part, features_of(labeler, encoder, texts, device))
-            for part, texts in ((data, documents), (held_out, dev))
-        )
+        seen, held_out = (part.encoded(labeler, encoder) for part in (data, chooser))
         checkpoint = None if plan.work is None else plan.work / "checkpoint.safetensors"
         history = train(
-            head, data, held_out, config, checkpoint=checkpoint, resume=plan.resume, report=plan.report
+            head, seen, held_out, config, checkpoint=checkpoint, resume=plan.resume, report=plan.report
         ).to_json()
 
     labeler.names_, labeler.vocabulary_, labeler.encoder_ = names, vocabulary, encoder

@@ -33,7 +33,6 @@ from sklearn.base import clone
 
 from exaudit._device import pick_device
 from exaudit._files import replace_file
-from exaudit.data.document import Document
 from exaudit.encode.transformer import Transformer, last_layers
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.lessons import lessons
@@ -41,7 +40,7 @@ from exaudit.head.network import Head
 from exaudit.head.training import TrainingConfig, scored, train
 from exaudit.head.tuning import TuningConfig, tune
 from exaudit.metrics import Counts, stable_offset
-from exaudit.model.assembly import features_of, load_encoder, new_head, with_features
+from exaudit.model.assembly import Part, load_encoder, new_head
 
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
@@ -73,55 +72,35 @@ class Tuned:
     record: dict[str, Any]
 
 
-def tuned(
-    labeler: Labeler,
-    encoder: Transformer,
-    head: Head,
-    documents: list[Document],
-    data: LabelledFeatures,
-    plan: Plan,
-) -> Tuned:
+def tuned(labeler: Labeler, encoder: Transformer, head: Head, data: Part, plan: Plan) -> Tuned:
     """Encoder and head tuned together by the labeler's loss (document and min-max, where that is document)."""
     if labeler.loss == "token":
-        settings = _settings(labeler, encoder, len(documents), "token", epochs=5, rate=2e-4)
+        settings = _settings(labeler, encoder, data, "token", epochs=5, rate=2e-4)
     else:
-        settings = _settings(labeler, encoder, len(documents), "document+min-max", epochs=2, rate=1e-4)
-    return _tuned(labeler, encoder, head, documents, data, settings, plan, "encoder")
+        settings = _settings(labeler, encoder, data, "document+min-max", epochs=2, rate=1e-4)
+    return _tuned(encoder, head, data, settings, plan, "encoder")
 
 
 def taught(
-    labeler: Labeler,
-    encoder: Transformer,
-    documents: list[Document],
-    data: LabelledFeatures,
-    dev: list[Document],
-    held_out: LabelledFeatures,
-    config: TrainingConfig,
-    plan: Plan,
+    labeler: Labeler, encoder: Transformer, data: Part, dev: Part, config: TrainingConfig, plan: Plan
 ) -> tuple[Tuned, dict[str, Any]]:
     """A student of a teacher, or the teacher where the student does not live up to it; and the teacher's history."""
-    device = pick_device(labeler.device)
-    teacher, history, scores = _teacher(
-        labeler, encoder, documents, data, dev, held_out, config, plan, "teacher"
-    )
+    teacher, history, scores = _teacher(labeler, encoder, data, dev, config, plan, "teacher")
     for turn in range(2, labeler.teachers + 1):  # what several agree on is less a matter of chance
         other = clone(labeler).set_params(seed=labeler.seed + 1000 * (turn - 1))
         again = replace(config, seed=other.seed)
         fresh = load_encoder(labeler, encoder.layers)
-        *_, more = _teacher(other, fresh, documents, data, dev, held_out, again, plan, f"teacher{turn}")
+        *_, more = _teacher(other, fresh, data, dev, again, plan, f"teacher{turn}")
         scores = [a + b for a, b in zip(scores, more, strict=True)]
 
-    taken = lessons(scores, data.targets.tolist())
-    pupils = replace(data, token_targets=taken)
+    taken = lessons(scores, data.labels.targets.tolist())
+    pupils = replace(data, labels=replace(data.labels, token_targets=taken))
     fresh = load_encoder(labeler, labeler.layers or last_layers(max(encoder.layers)))
-    settings = _settings(labeler, fresh, len(documents), "document+token", epochs=3, rate=2e-4)
-    head = new_head(labeler, fresh, None, device, pool="none")
-    student = _tuned(labeler, fresh, head, documents, pupils, settings, plan, "student")
+    settings = _settings(labeler, fresh, data, "document+token", epochs=3, rate=2e-4)
+    head = new_head(labeler, fresh, None, pick_device(labeler.device), pool="none")
+    student = _tuned(fresh, head, pupils, settings, plan, "student")
 
-    merits = [
-        _merit(one.head, with_features(held_out, features_of(labeler, one.encoder, dev, device)), config)
-        for one in (teacher, student)
-    ]
+    merits = [_merit(one.head, dev.encoded(labeler, one.encoder), config) for one in (teacher, student)]
     kept = student if merits[1] >= merits[0] - MARGIN else teacher
     record = {
         "teachers": labeler.teachers,
@@ -136,10 +115,8 @@ def taught(
 def _teacher(
     labeler: Labeler,
     encoder: Transformer,
-    documents: list[Document],
-    data: LabelledFeatures,
-    dev: list[Document],
-    held_out: LabelledFeatures,
+    data: Part,
+    dev: Part,
     config: TrainingConfig,
     plan: Plan,
     name: str,
@@ -147,12 +124,9 @@ def _teacher(
     """A teacher, how its head was trained, and by how much each training word is above its boundary."""
     device = pick_device(labeler.device)
     head = new_head(labeler, encoder, None, device)
-    settings = _settings(labeler, encoder, len(documents), "document+min-max", epochs=2, rate=1e-4)
-    teacher = _tuned(labeler, encoder, head, documents, data, settings, plan, name)
-    own, own_dev = (
-        with_features(part, features_of(labeler, teacher.encoder, texts, device))
-        for part, texts in ((data, documents), (held_out, dev))
-    )
+    settings = _settings(labeler, encoder, data, "document+min-max", epochs=2, rate=1e-4)
+    teacher = _tuned(encoder, head, data, settings, plan, name)
+    own, own_dev = (part.encoded(labeler, teacher.encoder) for part in (data, dev))
     head = new_head(labeler, teacher.encoder, None, device)
     checkpoint = None if plan.work is None else plan.work / f"{name}.safetensors"
     history = train(head, own, own_dev, config, checkpoint=checkpoint, resume=plan.resume, report=plan.report)
@@ -173,36 +147,29 @@ def _merit(head: Head, dev: LabelledFeatures, config: TrainingConfig) -> float:
 
 
 def _settings(
-    labeler: Labeler, encoder: Transformer, documents: int, loss: str, *, epochs: int, rate: float
+    labeler: Labeler, encoder: Transformer, data: Part, loss: str, *, epochs: int, rate: float
 ) -> TuningConfig:
     """Deeper encoders take smaller steps: the rate is for six layers. Small corpora are seen more often."""
     config = TuningConfig(loss=loss, seed=labeler.seed)
-    steps = math.ceil(documents / config.batch_size)
+    steps = math.ceil(len(data.documents) / config.batch_size)
     rounds = max(epochs, min(MOST, math.ceil(STEPS / steps)))
     depth = int(encoder.module.config.num_hidden_layers)
     return replace(config, epochs=rounds, learning_rate=rate * 6 / max(6, depth))
 
 
 def _tuned(
-    labeler: Labeler,
-    encoder: Transformer,
-    head: Head,
-    documents: list[Document],
-    data: LabelledFeatures,
-    settings: TuningConfig,
-    plan: Plan,
-    name: str,
+    encoder: Transformer, head: Head, data: Part, settings: TuningConfig, plan: Plan, name: str
 ) -> Tuned:
     """Tune, or take what a stopped run left in its work folder."""
     with TemporaryDirectory() as temporary:
         kept = Path(temporary if plan.work is None else plan.work) / name
         weights = kept.with_name(f"{name}_head.safetensors")
-        groups = None if plan.group is None else [d.meta.get(plan.group, d.id) for d in documents]
-        identity = _identity(encoder, head, settings, documents, data, groups)
+        groups = None if plan.group is None else [d.meta.get(plan.group, d.id) for d in data.documents]
+        identity = _identity(encoder, head, data, settings, groups)
         if not (plan.resume and _left_by(weights) == identity):
-            texts = [d.tokens for d in documents]
+            texts = [d.tokens for d in data.documents]
             encoder.learn_shapes()
-            tune(encoder, head, texts, data, settings, groups=groups, report=_named(plan.report, name))
+            tune(encoder, head, texts, data.labels, settings, groups=groups, report=_named(plan.report, name))
             encoder.save(kept)
             tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
             with replace_file(weights) as beside:  # last: it says all is there
@@ -219,20 +186,15 @@ def _tuned(
 
 
 def _identity(
-    encoder: Transformer,
-    head: Head,
-    settings: TuningConfig,
-    documents: list[Document],
-    data: LabelledFeatures,
-    groups: list[str] | None,
+    encoder: Transformer, head: Head, data: Part, settings: TuningConfig, groups: list[str] | None
 ) -> str:
     """Tells what was tuned, and on what, so that a run only goes on with its own work."""
     reader = [encoder.fingerprint, list(encoder.layers), encoder.max_length, encoder.dtype]
     told = [reader, head.config.to_json(), asdict(settings), groups]
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode() + data.targets.tobytes())
-    for document in documents:
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode() + data.labels.targets.tobytes())
+    for document in data.documents:
         digest.update(json.dumps(document.tokens).encode())
-    for targets in (data.token_targets or []) if "token" in settings.losses else []:
+    for targets in (data.labels.token_targets or []) if "token" in settings.losses else []:
         digest.update(targets.tobytes())
     return digest.hexdigest()
 
