@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
 from exaudit.errors import SettingError
 
-__all__ = ["pick_device"]
+__all__ = ["pick_device", "rounded_products"]
 
 
 def pick_device(name: str | torch.device = "auto") -> torch.device:
@@ -22,3 +25,15 @@ def pick_device(name: str | torch.device = "auto") -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise SettingError("device cuda was asked for, but torch sees no GPU here; use --device cpu")
     return device
+
+
+@contextmanager
+def rounded_products() -> Iterator[None]:
+    """Let a GPU round what it multiplies to TF32, where the noise of training is larger than that."""
+    matmul = torch.backends.cuda.matmul
+    before = matmul.allow_tf32
+    matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        matmul.allow_tf32 = before

@@ -198,6 +198,28 @@ def test_a_twin_is_tuned_alone(tiny: Tiny) -> None:
     assert torch.equal(transformer.pack(DOCUMENTS).vectors, before)
 
 
+def test_a_twin_with_other_layers(tiny: Tiny) -> None:
+    transformer = Transformer.load(tiny("bert-uncased"), layers=(2, 3), device="cpu")
+    twin = transformer.twin(range(1, 4))
+    assert (twin.layers, twin.dimension) == ((1, 2, 3), 3 * transformer.hidden)
+    width = transformer.hidden
+    torch.testing.assert_close(twin.pack(DOCUMENTS).vectors[:, width:], transformer.pack(DOCUMENTS).vectors)
+    assert transformer.layers == (2, 3)
+    with pytest.raises(SettingError, match="layers are"):
+        transformer.twin((4,))  # cut off above the third
+
+
+def test_a_reading_packs_any_documents_in_any_order(tiny: Tiny) -> None:
+    transformer = Transformer.load(tiny("bert-uncased"), device="cpu")
+    reading = transformer.reading(DOCUMENTS)
+    assert len(reading) == len(DOCUMENTS)
+    order = [2, 0, 2, 1]
+    packed, expected = reading.packed(order), transformer.pack([DOCUMENTS[i] for i in order])
+    torch.testing.assert_close(packed.vectors, expected.vectors)
+    assert torch.equal(packed.bounds, expected.bounds)
+    assert torch.equal(packed.words, expected.words)
+
+
 def test_fingerprint_follows_the_files(tiny: Tiny, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tiny("bert-uncased"), copy)

@@ -17,7 +17,7 @@ from exaudit.encode.packed import Packed
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import disagreement
 from exaudit.head.network import Head, HeadConfig
-from exaudit.head.tuning import TuningConfig, _loss, _order, _Reader, tune
+from exaudit.head.tuning import TuningConfig, _loss, _order, tune
 
 
 def test_without_groups_the_order_is_a_plain_permutation() -> None:
@@ -47,6 +47,9 @@ class Letters:
         self.module = nn.Sequential(nn.Embedding(6, 6), nn.Dropout(dropout))
         self.calls: list[int] = []
 
+    def reading(self, token_lists: Sequence[Sequence[str]]) -> LettersRead:
+        return LettersRead(self, token_lists)
+
     def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed:
         self.calls.append(len(token_lists))
         ids = torch.tensor(["abcdef".index(token) for tokens in token_lists for token in tokens])
@@ -55,10 +58,21 @@ class Letters:
         return Packed(self.module(ids), bounds, words)
 
 
+class LettersRead:
+    def __init__(self, encoder: Letters, token_lists: Sequence[Sequence[str]]) -> None:
+        self.encoder, self.token_lists = encoder, token_lists
+
+    def __len__(self) -> int:
+        return len(self.token_lists)
+
+    def packed(self, indices: Sequence[int]) -> Packed:
+        return self.encoder.pack([self.token_lists[i] for i in indices])
+
+
 def letters(encoder: Letters) -> LabelledFeatures:
     targets = [np.array([token == "b" for token in tokens], np.int8) for tokens in TEXTS]
     return LabelledFeatures(
-        _Reader(encoder, TEXTS),
+        encoder.reading(TEXTS),
         np.array([len(tokens) for tokens in TEXTS]),
         np.array([1, 1, 0, 1]),
         targets,

@@ -183,11 +183,13 @@ def test_several_teachers_are_averaged(bert: Path, monkeypatch: pytest.MonkeyPat
         taken.append(lessons(scores, targets))
         return taken[-1]
 
-    monkeypatch.setattr("exaudit.model.tuned.lessons", spy)
+    monkeypatch.setattr("exaudit.model.teaching.lessons", spy)
     documents = reviews(40)
 
     def fit(seed: int, teachers: int, work: Path | None = None) -> Labeler:
-        model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1, seed=seed, teachers=teachers)
+        model = tiny_labeler(
+            encoder=str(bert), tune_encoder=True, epochs=1, seed=seed, teachers=teachers, rehearse=False
+        )
         return model.fit(documents[:30], dev=documents[30:], work=work, resume=work is not None)
 
     for seed in (0, 1000):
@@ -209,7 +211,7 @@ def test_a_word_that_no_filter_chose_is_no_lesson(bert: Path, monkeypatch: pytes
         seen.extend(scores)
         return lessons(scores, targets)
 
-    monkeypatch.setattr("exaudit.model.tuned.lessons", spy)
+    monkeypatch.setattr("exaudit.model.teaching.lessons", spy)
     documents = reviews(40)
     model = tiny_labeler(
         encoder=str(bert), tune_encoder=True, epochs=1, filters=1
@@ -264,9 +266,14 @@ def test_pairs_are_tuned_on_together(bert: Path, monkeypatch: pytest.MonkeyPatch
     documents = [replace(d, meta={"pair": str(n // 2)}) for n, d in enumerate(reviews(30))]
     model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1)
     model.fit(documents[:20], dev=documents[20:], group="pair")
-    assert seen == [[str(n // 2) for n in range(20)]] * 2  # the teacher's turn and the student's
+    pairs = [str(n // 2) for n in range(20)]
+    assert seen == [
+        None,
+        pairs,
+        pairs,
+    ]  # the rehearsal, which has other texts; the teacher's turn and the student's
     model.fit(documents[:20], dev=documents[20:])
-    assert seen[2:] == [None, None]
+    assert seen[3:] == [None, None, None]
 
 
 def test_a_student_stands_in_for_its_teacher_unless_documents_suffer(
@@ -274,7 +281,7 @@ def test_a_student_stands_in_for_its_teacher_unless_documents_suffer(
 ) -> None:
     documents = reviews(40)
     merits = iter([0.5, 0.8, 0.8, 0.79, 0.5, 0.8, 0.8, 0.7])  # tuned head, new head, teacher, student; twice
-    monkeypatch.setattr("exaudit.model.tuned._merit", lambda *_: next(merits))
+    monkeypatch.setattr("exaudit.model.teaching._merit", lambda *_: next(merits))
     for kept, pool in (("student", "none"), ("teacher", "max")):
         model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1)
         model.fit(documents[:30], dev=documents[30:])

@@ -131,7 +131,7 @@ def _apart(documents: list[Document], column: str) -> tuple[list[Document], list
 
 def _report(record: dict[str, object], epochs: int) -> None:
     if "tuning_epoch" in record:
-        say(f"tuning the {record['tuning']}, epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
+        say(f"tuning ({record['tuning']}), epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
         return
     document = record["document"]
     assert isinstance(document, dict)

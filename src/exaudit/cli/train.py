@@ -35,6 +35,12 @@ def train(
     tune_encoder: Annotated[
         bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer first.")
     ] = False,
+    rehearse: Annotated[
+        bool | None,
+        typer.Option(
+            help="Let the encoder first learn to spot changed words; by default, if that tells the dev documents apart."
+        ),
+    ] = None,
     teachers: Annotated[
         int,
         typer.Option(min=1, help="That a tuned student of document labels learns from; more take longer."),
@@ -99,6 +105,7 @@ def train(
         layers=_numbers(layers, "--layers") if layers else None,
         max_length=max_length,
         tune_encoder=tune_encoder,
+        rehearse=rehearse,
         teachers=teachers,
         vocabulary=vocabulary,
         word_dimension=word_dimension,
@@ -157,7 +164,9 @@ def _kept(record: dict[str, Any]) -> str:
     if "kept" not in tuning:
         return f"kept epoch {record['history']['best']}"
     merits = ", ".join(f"{who} {100 * merit:.1f}" for who, merit in tuning["dev"].items())
-    return f"kept the {tuning['kept']} (dev documents: {merits})"
+    rehearsal = tuning["rehearsal"]
+    after = "after a rehearsal, " if rehearsal and rehearsal["kept"] else ""
+    return f"{after}kept the {tuning['kept']} (dev documents: {merits})"
 
 
 def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:
@@ -180,7 +189,7 @@ def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:
 
 def _report(record: dict[str, Any], epochs: int) -> None:
     if "tuning_epoch" in record:
-        say(f"tuning the {record['tuning']}, epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
+        say(f"tuning ({record['tuning']}), epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
         return
     document = record["document"]
     line = f"epoch {record['epoch']:>2}/{epochs}  loss {record['loss']:.4f}  dev f1 {document['f1']:.4f}"

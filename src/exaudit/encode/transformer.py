@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,16 @@ from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, ranges, wind
 from exaudit.encode.shapes import add_shapes, restore_shapes
 from exaudit.errors import EncoderError, SettingError
 
-__all__ = ["DEFAULT_LAYERS", "Transformer", "depth", "last_layers"]
+__all__ = ["DEFAULT_LAYERS", "Reading", "Transformer", "depth", "last_layers"]
 
 # MiniLM: by token F0.5 on FCE (docs/results.md); gte-small: a first guess. The last layers of sentence-embedding
 # models have lost token-level detail.
 DEFAULT_LAYERS: dict[str, tuple[int, ...]] = {MINILM: (2, 3, 4, 5), "gte-small": (3, 4, 5, 6)}
 # Padding included. CPU: 512 and 1024 were faster than 2048 and 4096 for MiniLM on one thread. CUDA: not measured yet.
 _PIECES_PER_BATCH = {"cpu": 1024, "cuda": 65536}
-_PIECES_PER_PACK = {"cpu": 1024}  # a batch of documents as they come; a GPU takes it whole, padding and all
+_PIECES_PER_PACK = {
+    "cpu": 1024
+}  # of a batch to be tuned on; a GPU, waiting for kernels to start, is quicker whole
 
 
 class Transformer:
@@ -112,9 +115,12 @@ class Transformer:
         if self._tokenizer.uncased and not self.reads_shapes:
             add_shapes(self.module)
 
-    def twin(self) -> Transformer:
-        """The same encoder, to be tuned without changing this one."""
+    def twin(self, layers: Sequence[int] | None = None) -> Transformer:
+        """The same encoder, perhaps with other layers, to be tuned without changing this one."""
         other = copy.copy(self)
+        if layers is not None:
+            other.layers = _choose_layers(self.name, layers, self.module.config.num_hidden_layers)
+            other.dimension = len(other.layers) * self.hidden
         other.module = copy.deepcopy(self.module)
         other._loaded = -1 if self.changed else other._version()
         return other
@@ -125,9 +131,11 @@ class Transformer:
 
     def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed:
         """One batch in the given order; differentiable while the module trains."""
-        pieces = self.pieces(token_lists)
-        with nullcontext() if self.module.training else torch.no_grad():
-            return self._encode(pieces, np.arange(len(token_lists)), _PIECES_PER_PACK.get(self.device.type))
+        return self.reading(token_lists).packed(range(len(token_lists)))
+
+    def reading(self, token_lists: Sequence[Sequence[str]]) -> Reading:
+        """Documents to be packed batch by batch, their words cut into pieces once."""
+        return Reading(self, self.pieces(token_lists))
 
     def batches(
         self,
@@ -215,6 +223,24 @@ class Transformer:
 
     def _version(self) -> int:
         return sum(parameter._version for parameter in self.module.parameters())
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Documents that go through an encoder whenever they are asked for."""
+
+    encoder: Transformer
+    pieces: Pieces
+
+    def __len__(self) -> int:
+        return len(self.pieces.lengths)
+
+    def packed(self, indices: Sequence[int]) -> Packed:
+        """One batch in the given order; differentiable while the encoder trains."""
+        encoder = self.encoder
+        budget = _PIECES_PER_PACK.get(encoder.device.type)
+        with nullcontext() if encoder.module.training else torch.no_grad():
+            return encoder._encode(self.pieces, np.asarray(indices, np.int64), budget)
 
 
 def _by_length(lengths: Ints, window: int, extra: int, budget: int) -> Iterator[Ints]:

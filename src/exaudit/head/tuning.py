@@ -18,10 +18,10 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from exaudit._device import rounded_products
 from exaudit._progress import progress
-from exaudit.encode.packed import Packed
 from exaudit.errors import SettingError
-from exaudit.head.labelled import LabelledFeatures
+from exaudit.head.labelled import DocumentFeatures, LabelledFeatures
 from exaudit.head.losses import disagreement, document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head
 
@@ -33,7 +33,7 @@ class TunableEncoder(Protocol):
 
     module: nn.Module
 
-    def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed: ...
+    def reading(self, token_lists: Sequence[Sequence[str]]) -> DocumentFeatures: ...
 
 
 @dataclass(frozen=True)
@@ -61,20 +61,7 @@ class TuningConfig:
             raise SettingError(f"cannot tune with loss {self.loss!r} for {self.epochs} epochs")
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Lets LabelledFeatures read documents through the encoder, with gradients."""
-
-    encoder: TunableEncoder
-    token_lists: Sequence[Sequence[str]]
-
-    def __len__(self) -> int:
-        return len(self.token_lists)
-
-    def packed(self, indices: Sequence[int]) -> Packed:
-        return self.encoder.pack([self.token_lists[i] for i in indices])
-
-
+@rounded_products()
 def tune(
     encoder: TunableEncoder,
     head: Head,
@@ -90,7 +77,7 @@ def tune(
     groups : documents of one group come one after another, so mostly in one batch: what an original and its
         revision share then pulls both ways and cancels, and what sets them apart is left.
     """
-    data = replace(labelled, features=_Reader(encoder, token_lists))
+    data = replace(labelled, features=encoder.reading(token_lists))
     optimizer = _optimizer(encoder.module, head, config)
     steps_per_epoch = -(-len(data) // config.batch_size)
     total = steps_per_epoch * config.epochs
@@ -165,10 +152,9 @@ def _loss(
 def _optimizer(module: nn.Module, head: Head, config: TuningConfig) -> torch.optim.AdamW:
     decayed = [p for p in module.parameters() if p.ndim > 1]
     plain = [p for p in module.parameters() if p.ndim <= 1]  # biases and layer norms are not decayed
-    return torch.optim.AdamW(
-        [
-            {"params": decayed, "lr": config.learning_rate, "weight_decay": config.weight_decay},
-            {"params": plain, "lr": config.learning_rate, "weight_decay": 0.0},
-            {"params": list(head.parameters()), "lr": config.head_learning_rate, "weight_decay": 0.0},
-        ]
-    )
+    groups = [
+        {"params": decayed, "lr": config.learning_rate, "weight_decay": config.weight_decay},
+        {"params": plain, "lr": config.learning_rate, "weight_decay": 0.0},
+        {"params": list(head.parameters()), "lr": config.head_learning_rate, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, fused=head.weight.device.type == "cuda")  # there, fewer kernels to start

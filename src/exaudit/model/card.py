@@ -56,7 +56,9 @@ def _epoch(record: dict[str, Any], history: dict[str, Any]) -> str:
     if kept is None:
         return f"- {of}"
     merits = ", ".join(f"{who} {merit:.3f}" for who, merit in record["tuning"]["dev"].items())
-    return f"- encoder tuned by teacher and student; kept: {kept} (dev documents: {merits}); teacher's {of}"
+    rehearsal = record["tuning"].get("rehearsal")  # models of older versions have none
+    how = "rehearsal, teacher and student" if rehearsal and rehearsal["kept"] else "teacher and student"
+    return f"- encoder tuned by {how}; kept: {kept} (dev documents: {merits}); teacher's {of}"
 
 
 def _plain(name: str) -> str:

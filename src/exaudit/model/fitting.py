@@ -16,7 +16,8 @@ from exaudit.errors import DataError, SettingError
 from exaudit.head.training import TrainingConfig, evaluate, scored, train
 from exaudit.metrics import best_offset, stable_offset
 from exaudit.model.assembly import Part, build_vocabulary, copy_head, load_encoder, new_head
-from exaudit.model.tuned import Plan, taught, tuned
+from exaudit.model.teaching import taught
+from exaudit.model.tuned import Plan, tuned
 
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
@@ -52,6 +53,8 @@ def fit(
         raise SettingError(
             f"teachers is {labeler.teachers}; several go with --tune-encoder and document labels, from the start"
         )
+    if labeler.rehearse and not (labeler.tune_encoder and _teaches(labeler, init)):
+        raise SettingError("--rehearse goes with --tune-encoder and document labels, from the start")
     device = pick_device(labeler.device)
     names = LabelNames.infer(documents, positive=labeler.positive) if init is None else init.names_
     if dev is None:

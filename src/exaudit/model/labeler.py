@@ -47,9 +47,11 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     encoder : "minilm" (the embedded default), a folder, a hub name, or "none" for word embeddings only.
     layers : hidden layers to concatenate, counted from 1; None takes the encoder's default, or, where it is
-        tuned, the last four (all of them for the teacher; see `exaudit.model.tuned`).
+        tuned, the last four (all of them for the teacher; see `exaudit.model.teaching`).
     max_length : cut documents after so many word pieces; None cuts nothing.
     tune_encoder : fine-tune the Transformer on the labels before it is frozen; word embeddings are then left out.
+    rehearse : let the encoder first learn to spot changed words (`exaudit.model.teaching`), or not; None goes on from
+        that where it tells the dev documents apart.
     teachers : how many of them a tuned student of document labels learns from; each takes as long as the student.
     vocabulary, word_dimension, word_vectors : the trainable word embeddings (0 leaves them out), and a
         word2vec or GloVe file to start them from.
@@ -74,6 +76,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         layers: Sequence[int] | None = None,
         max_length: int | None = None,
         tune_encoder: bool = False,
+        rehearse: bool | None = None,
         teachers: int = 1,
         vocabulary: int = 7500,
         word_dimension: int = 300,
@@ -99,6 +102,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.layers = layers
         self.max_length = max_length
         self.tune_encoder = tune_encoder
+        self.rehearse = rehearse
         self.teachers = teachers
         self.vocabulary = vocabulary
         self.word_dimension = word_dimension

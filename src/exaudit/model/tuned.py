@@ -1,17 +1,7 @@
 """Tuning the Transformer before it is frozen, on the labels at hand.
 
-With token labels the encoder learns the tokens themselves. With document labels alone it takes two turns:
-
-    teacher   all layers, tuned with the document and the min-max loss; frozen; a new head is trained on it
-    lessons   the teacher's decisions on the words of the training documents, overruled by the documents' labels;
-              of several teachers (`teachers`), the decisions of their mean
-    student   the encoder as it first was, its last layers tuned on those words and on the documents together
-
-The teacher points at words because filters compete for them; the student, which scores every word by itself, learns
-what its lessons have in common and forgets what was chance. It stands in for the teacher unless it is clearly
-worse on the dev documents. No token label is seen on the way.
-
-An uncased encoder learns to tell upper from lower case on the way (`exaudit.encode.shapes`).
+An uncased encoder learns to tell upper from lower case on the way (`exaudit.encode.shapes`). With document labels
+alone, `exaudit.model.teaching` takes several turns of this.
 """
 
 from __future__ import annotations
@@ -25,32 +15,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
-from sklearn.base import clone
 
-from exaudit._device import pick_device
 from exaudit._files import replace_file
-from exaudit.encode.transformer import Transformer, last_layers
-from exaudit.head.labelled import LabelledFeatures
-from exaudit.head.lessons import lessons
+from exaudit.encode.transformer import Transformer
 from exaudit.head.network import Head
-from exaudit.head.training import TrainingConfig, scored, train
 from exaudit.head.tuning import TuningConfig, tune
-from exaudit.metrics import Counts, stable_offset
-from exaudit.model.assembly import Part, load_encoder, new_head
+from exaudit.model.assembly import Part
 
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
 
-__all__ = ["Plan", "Tuned", "taught", "tuned"]
+__all__ = ["Plan", "Tuned", "settings_for", "tune_or_resume", "tuned"]
 
 Report = Callable[[dict[str, Any]], None]
 STEPS = 750  # of tuning at least: few documents are seen more often
 MOST = 10  # but no more often than this
-MARGIN = 0.01  # of accuracy or F1 on the dev documents: less is not a clear difference
 
 
 @dataclass(frozen=True)
@@ -75,78 +56,13 @@ class Tuned:
 def tuned(labeler: Labeler, encoder: Transformer, head: Head, data: Part, plan: Plan) -> Tuned:
     """Encoder and head tuned together by the labeler's loss (document and min-max, where that is document)."""
     if labeler.loss == "token":
-        settings = _settings(labeler, encoder, data, "token", epochs=5, rate=2e-4)
+        settings = settings_for(labeler, encoder, data, "token", epochs=5, rate=2e-4)
     else:
-        settings = _settings(labeler, encoder, data, "document+min-max", epochs=2, rate=1e-4)
-    return _tuned(encoder, head, data, settings, plan, "encoder")
+        settings = settings_for(labeler, encoder, data, "document+min-max", epochs=2, rate=1e-4)
+    return tune_or_resume(encoder, head, data, settings, plan, "encoder")
 
 
-def taught(
-    labeler: Labeler, encoder: Transformer, data: Part, dev: Part, config: TrainingConfig, plan: Plan
-) -> tuple[Tuned, dict[str, Any]]:
-    """A student of a teacher, or the teacher where the student does not live up to it; and the teacher's history."""
-    teacher, history, scores = _teacher(labeler, encoder, data, dev, config, plan, "teacher")
-    for turn in range(2, labeler.teachers + 1):  # what several agree on is less a matter of chance
-        other = clone(labeler).set_params(seed=labeler.seed + 1000 * (turn - 1))
-        again = replace(config, seed=other.seed)
-        fresh = load_encoder(labeler, encoder.layers)
-        *_, more = _teacher(other, fresh, data, dev, again, plan, f"teacher{turn}")
-        scores = [a + b for a, b in zip(scores, more, strict=True)]
-
-    taken = lessons(scores, data.labels.targets.tolist())
-    pupils = replace(data, labels=replace(data.labels, token_targets=taken))
-    fresh = load_encoder(labeler, labeler.layers or last_layers(max(encoder.layers)))
-    settings = _settings(labeler, fresh, data, "document+token", epochs=3, rate=2e-4)
-    head = new_head(labeler, fresh, None, pick_device(labeler.device), pool="none")
-    student = _tuned(fresh, head, pupils, settings, plan, "student")
-
-    merits = [_merit(one.head, dev.encoded(labeler, one.encoder), config) for one in (teacher, student)]
-    kept = student if merits[1] >= merits[0] - MARGIN else teacher
-    record = {
-        "teachers": labeler.teachers,
-        "teacher": teacher.record,
-        "student": student.record,
-        "kept": "student" if kept is student else "teacher",
-        "dev": {"teacher": merits[0], "student": merits[1]},  # documents, at the best boundary of each
-    }
-    return replace(kept, record=record), history
-
-
-def _teacher(
-    labeler: Labeler,
-    encoder: Transformer,
-    data: Part,
-    dev: Part,
-    config: TrainingConfig,
-    plan: Plan,
-    name: str,
-) -> tuple[Tuned, dict[str, Any], list[NDArray[np.float32]]]:
-    """A teacher, how its head was trained, and by how much each training word is above its boundary."""
-    device = pick_device(labeler.device)
-    head = new_head(labeler, encoder, None, device)
-    settings = _settings(labeler, encoder, data, "document+min-max", epochs=2, rate=1e-4)
-    teacher = _tuned(encoder, head, data, settings, plan, name)
-    own, own_dev = (part.encoded(labeler, teacher.encoder) for part in (data, dev))
-    head = new_head(labeler, teacher.encoder, None, device)
-    checkpoint = None if plan.work is None else plan.work / f"{name}.safetensors"
-    history = train(head, own, own_dev, config, checkpoint=checkpoint, resume=plan.resume, report=plan.report)
-    if _merit(teacher.head, own_dev, config) > _merit(head, own_dev, config) + MARGIN:
-        head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
-    # A word that no filter chose scores the difference of the biases, and is never positive.
-    idle = max(0.0, (head.bias[1] - head.bias[0]).item())
-    scores = [scores - np.float32(idle) for _, scores in scored(head, own)]
-    return replace(teacher, head=head), history.to_json(), scores
-
-
-def _merit(head: Head, dev: LabelledFeatures, config: TrainingConfig) -> float:
-    """Accuracy or F1 on the dev documents; F1 at its best boundary, which is tuned on them in any case."""
-    outputs = np.array([logit for logit, _ in scored(head, dev)])
-    if config.criterion == "accuracy":
-        return Counts.of(outputs > 0, dev.targets).accuracy
-    return Counts.of(outputs > stable_offset(outputs, dev.targets), dev.targets).f()
-
-
-def _settings(
+def settings_for(
     labeler: Labeler, encoder: Transformer, data: Part, loss: str, *, epochs: int, rate: float
 ) -> TuningConfig:
     """Deeper encoders take smaller steps: the rate is for six layers. Small corpora are seen more often."""
@@ -157,7 +73,7 @@ def _settings(
     return replace(config, epochs=rounds, learning_rate=rate * 6 / max(6, depth))
 
 
-def _tuned(
+def tune_or_resume(
     encoder: Transformer, head: Head, data: Part, settings: TuningConfig, plan: Plan, name: str
 ) -> Tuned:
     """Tune, or take what a stopped run left in its work folder."""
