@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from filelock import FileLock
 from sklearn.metrics import f1_score, fbeta_score
 
 from exaudit.analyse.exemplars import ExemplarRow, ExemplarTable
@@ -59,6 +60,15 @@ def test_a_step_that_is_done_is_not_done_again(tmp_path: Path, capsys: pytest.Ca
     assert kept.tables == {"t": {"r": [1.0, None, 0.3333]}}
     assert kept.claims == {"c": {"case": {"value": 10.0, "low": 5.0, "high": 15.0}}}
     assert capsys.readouterr().err == ""
+
+
+def test_a_step_that_another_process_is_at_is_left_to_it(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    run.step("one", whole_figures)
+    with FileLock(tmp_path / ".locks" / "two"):
+        assert run.step("two", never) == Figures()
+        assert run.step("one", never) == run.step("one", never) != Figures()
+    assert run.step("two", whole_figures).tables
 
 
 def test_a_step_that_failed_leaves_nothing_and_is_done_again(tmp_path: Path) -> None:

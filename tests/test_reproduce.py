@@ -592,6 +592,29 @@ def test_wrong_options_are_refused_before_anything_is_written(
     assert not out.exists()
 
 
+def test_processes_that_share_a_run_find_what_one_finds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for jobs in (1, 3):
+        out = tmp_path / str(jobs)
+        said(capsys, "reproduce", "annotation", *SMALL, "--jobs", str(jobs), "--out", out)
+        steps = [json.loads(path.read_text()) for path in sorted((out / "steps").iterdir())]
+        found.append([step | {"seconds": None} for step in steps])
+    assert found[0] == found[1] != []
+
+
+def test_an_error_of_shared_work_is_told_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    data, out = tmp_path / "data", tmp_path / "out"
+    write_corpora(data)
+    (data / "fce" / "fce-public.dev.original.tsv").write_text("no tab\n")
+    options = [option for option in SMALL if option != "--sample"]
+    assert cli(["reproduce", "fce", *options, "--data", str(data), "--jobs", "2", "--out", str(out)]) == 1
+    told = capfd.readouterr().err
+    assert told.count("document 'fce-dev-1' has the unknown token label 'tab'") == 1
+    assert "Traceback" not in told
+
+
 def test_show_writes_the_pages_again_where_asked_even_without_the_models(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,15 @@ from typing import Any
 
 from tqdm import tqdm
 
-__all__ = ["progress"]
+__all__ = ["hush", "progress"]
+
+_hushed = False
+
+
+def hush() -> None:
+    """No bars in this process: another one shows its own in the same place."""
+    global _hushed
+    _hushed = True
 
 
 def progress(
@@ -26,7 +34,7 @@ def progress(
         unit=unit,
         desc=desc,
         file=sys.stderr,
-        disable=desc is None or not sys.stderr.isatty(),
+        disable=_hushed or desc is None or not sys.stderr.isatty(),
         leave=False,
         **options,
     )

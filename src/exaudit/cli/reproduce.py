@@ -42,6 +42,10 @@ Steps = Annotated[
         help="Run only these steps, as in fce-uniCNN-*,fce-cnn: several processes can share one OUT.",
     ),
 ]
+Jobs = Annotated[
+    int,
+    typer.Option(min=1, help="Processes that share the steps: one alone does not keep a large GPU busy."),
+]
 Epochs = Annotated[
     int | None, typer.Option(min=1, help="Of every model; by default as many as `exaudit train` takes.")
 ]
@@ -103,6 +107,7 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         fast: Fast = False,
         seeds: Seeds = "0",
         steps: Steps = "*",
+        jobs: Jobs = 1,
         device: Device = "auto",
         epochs: Epochs = None,
         filters: Filters = 1000,
@@ -111,7 +116,7 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
     ) -> None:
         from exaudit.data.fetch import data_folder
         from exaudit.errors import SettingError
-        from exaudit.experiments.programme import EXPERIMENTS
+        from exaudit.experiments.programme import EXPERIMENTS, run_all
         from exaudit.experiments.results import Results
         from exaudit.experiments.run import Run, Settings
         from exaudit.experiments.sample import write_corpora
@@ -138,9 +143,7 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         run = Run(folder, corpora, settings, device=device, only=steps)
         if sample:
             write_corpora(corpora)
-        for name in names:
-            for _ in EXPERIMENTS[name].run(run):
-                pass
+        run_all(names, run, jobs=jobs)
         run.check_steps()
         results = Results.read(folder)
         _print(results, names)

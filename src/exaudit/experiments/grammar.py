@@ -49,6 +49,7 @@ def grammar(run: Run) -> Iterator[Figures]:
         yield run.step(f"fce-uniCNN-{seed}", partial(_zero_shot, run, fce, seed))
         yield run.step(f"fce-mm-{seed}", partial(_min_max, run, fce, seed))
         yield run.step(f"fce-supervised-{seed}", partial(_supervised, run, fce, seed))
+    yield run.step("fce-news-trained", partial(_trained_on_news, run, fce, news))  # the longest
     yield run.step("fce-cnn", partial(_cnn, run, fce))
     yield run.step("fce-widths", partial(_wide, run, fce))
     yield run.step("fce-two-filters", partial(_two_filters, run, fce))
@@ -56,7 +57,6 @@ def grammar(run: Run) -> Iterator[Figures]:
         yield run.step(f"fce-evidence-{_plain(name)}", _Audit(run, fce, news, name, run.seed).figures)
     for seed in run.settings.seeds[1:]:
         yield run.step(f"fce-rules-{seed}", _Audit(run, fce, news, UNICNN, seed).rules)
-    yield run.step("fce-news-trained", partial(_trained_on_news, run, fce, news))
     yield run.step("fce-unigrams", partial(_unigrams, run, fce))
 
 

@@ -1,20 +1,25 @@
-"""Which experiments there are, and the files that each of them reads."""
+"""Which experiments there are, the files that each of them reads, and how they are run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import multiprocessing
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exaudit.errors import DataError
+import torch
+
+from exaudit._progress import hush
+from exaudit.errors import DataError, ExauditError
 
 if TYPE_CHECKING:
     from exaudit.experiments.figures import Figures
     from exaudit.experiments.run import Run
 
-__all__ = ["EXPERIMENTS", "Experiment"]
+__all__ = ["EXPERIMENTS", "Experiment", "run_all"]
 
 _CAD = tuple(f"imdb_cad/combined/paired/{part}_paired.tsv" for part in ("train", "dev", "test"))
 _CONTRAST = ("imdb_contrast/test_original.tsv", "imdb_contrast/test_contrast.tsv")
@@ -93,3 +98,41 @@ EXPERIMENTS = {
         ),
     )
 }
+
+
+def run_all(names: Sequence[str], run: Run, *, jobs: int = 1) -> None:
+    """Every step of these experiments, by several processes that share the run's folder."""
+    threads = max(1, torch.get_num_threads() // jobs)
+    context = multiprocessing.get_context("spawn")  # a GPU does not survive a fork
+    helpers = [
+        context.Process(target=_help, args=(names, run, threads), daemon=True) for _ in range(jobs - 1)
+    ]
+    if helpers:
+        torch.set_num_threads(threads)
+    for helper in helpers:
+        helper.start()
+    try:
+        _steps(names, run)
+        for helper in helpers:
+            helper.join()
+        _steps(
+            names, run
+        )  # all done by now, except where a helper failed: then this meets the same error, and tells
+    finally:
+        for helper in helpers:
+            helper.terminate()
+
+
+def _steps(names: Sequence[str], run: Run) -> None:
+    for name in names:
+        for _ in EXPERIMENTS[name].run(run):
+            pass
+
+
+def _help(names: Sequence[str], run: Run, threads: int) -> None:
+    torch.set_num_threads(threads)
+    hush()
+    try:
+        _steps(names, run)
+    except (ExauditError, KeyboardInterrupt):
+        sys.exit(1)

@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from exaudit._device import pick_device
 from exaudit._files import sha256_file, write_json
@@ -92,21 +92,21 @@ class Run:
         write_json(path, kept | found)
 
     def step(self, name: str, make: Callable[[], Figures]) -> Figures:
-        """What `make` finds, or found when this step was done before."""
+        """What `make` finds, or found when this step was done before; nothing while another process is at it."""
         self._asked.add(name)
         path = self.folder / "steps" / f"{name}.json"
         if path.exists():
             return Figures.read(path)
         if not any(fnmatch(name, pattern.strip()) for pattern in self.only.split(",")):
             return Figures()
-        began = time.monotonic()
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        found = make()
-        found.seconds = round(time.monotonic() - began, 1)
-        path.parent.mkdir(exist_ok=True)
-        write_json(path, found.to_json())
-        print(f"{name}: {found.seconds:.0f} s", file=sys.stderr, flush=True)
-        return found
+        locks = self.folder / ".locks"
+        for folder in (path.parent, locks):
+            folder.mkdir(exist_ok=True)
+        try:
+            with FileLock(locks / name, blocking=False):
+                return Figures.read(path) if path.exists() else _made(name, make, path)
+        except Timeout:
+            return Figures()
 
     def check_steps(self) -> None:
         """Refuse patterns that named no step, once all steps were asked for."""
@@ -163,6 +163,16 @@ class Run:
             "boundary": None if settings.get("loss") == "token" else "zero",
         }
         return Labeler(device=self.device, cache=self._cache, **(common | settings))
+
+
+def _made(name: str, make: Callable[[], Figures], path: Path) -> Figures:
+    began = time.monotonic()
+    print(f"{name} ...", file=sys.stderr, flush=True)
+    found = make()
+    found.seconds = round(time.monotonic() - began, 1)
+    write_json(path, found.to_json())
+    print(f"{name}: {found.seconds:.0f} s", file=sys.stderr, flush=True)
+    return found
 
 
 def _extends(kept: dict[str, Any], asked: dict[str, Any]) -> bool:
