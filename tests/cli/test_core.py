@@ -16,6 +16,7 @@ import torch
 
 from exaudit.cli import run
 from exaudit.data.sample import write_sample
+from exaudit.model.fitting import INHERITED
 from exaudit.model.labeler import Labeler
 from tiny import tiny_bert
 
@@ -105,7 +106,10 @@ def test_fine_tuning_from_a_folder(data: Path, model: Path, tmp_path: Path, loss
     assert (
         run(["train", *files, "--init", str(model), "--loss", loss, "--epochs", "2", "--out", str(out)]) == 0
     )
-    assert Labeler.load(out, device="cpu").by_tokens_
+    tuned, first = (Labeler.load(folder, device="cpu") for folder in (out, model))
+    assert tuned.by_tokens_
+    assert {n: getattr(tuned, n) for n in INHERITED} == {n: getattr(first, n) for n in INHERITED}
+    assert tuned.filters == tuned.head_.config.filters
     assert not (tmp_path / "tuned.partial").exists()
 
 
@@ -205,6 +209,11 @@ def test_wrong_files_and_options_get_one_line(
             ["train", test, "--out", out, *SMALL, "--teachers", "2"],
             "teachers is 2; several go with --tune-encoder",
         ),
+        (
+            ["train", test, "--out", out, "--init", model, "--word-dimension", "8"],
+            "--word-dimension cannot go with --init: the model to go on from has its own",
+        ),
+        (["train", test, "--out", out, *SMALL, "--rehearse"], "--rehearse goes with --tune-encoder"),
         (
             ["train", test, "--out", out, *SMALL, "--boundary", plain],
             "plain.csv: the boundary of the tokens is tuned with token",

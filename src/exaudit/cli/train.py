@@ -16,6 +16,7 @@ __all__ = ["train"]
 
 @reads
 def train(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents with labels.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The model folder to write.")],
     reading: Reading,
@@ -100,6 +101,8 @@ def train(
             "the boundary of the tokens is tuned with token labels, and some documents have none", boundary
         )
     start = None if init is None else Labeler.load(init, device=device)
+    if start is not None:
+        _refuse_what_is_inherited(context)
     labeler = Labeler(
         encoder=encoder,
         layers=_numbers(layers, "--layers") if layers else None,
@@ -156,6 +159,20 @@ def train(
     say(
         f"{_kept(labeler.record_)}; model written to {out}\nnext: exaudit label {out} FILE --out labelled.jsonl"
     )
+
+
+def _refuse_what_is_inherited(context: typer.Context) -> None:
+    """Options that could have no effect are better refused than forgotten."""
+    from exaudit.errors import SettingError
+    from exaudit.model.fitting import INHERITED
+
+    for name in INHERITED:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = "--" + name.replace("_", "-")
+            raise SettingError(
+                f"{option} cannot go with --init: the model to go on from has its own; leave it out"
+            )
 
 
 def _kept(record: dict[str, Any]) -> str:

@@ -22,8 +22,12 @@ from exaudit.model.tuned import Plan, tuned
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
 
-__all__ = ["epochs_of", "fit"]
+__all__ = ["INHERITED", "epochs_of", "fit"]
 
+# What a model that goes on from another has from it.
+INHERITED = (
+    "encoder", "layers", "max_length", "vocabulary", "word_dimension", "word_vectors", "filters", "widths", "positive",
+)  # fmt: skip
 BETA = 0.5  # of the words' boundary: those who check words one by one prefer few and right ones
 
 
@@ -37,6 +41,8 @@ def fit(
 ) -> None:
     """Train and set the fitted attributes."""
     began = time.monotonic()
+    if init is not None:
+        labeler.set_params(**{name: getattr(init, name) for name in INHERITED})
     config = TrainingConfig(
         loss=labeler.loss,
         epochs=epochs_of(labeler),

@@ -152,7 +152,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train on documents X with labels y, choosing the epoch on `dev`.
 
         dev : Documents, or a pair (X, y); None sets aside a tenth of X.
-        init : a trained Labeler to go on from; it gives encoder, vocabulary and weights.
+        init : a trained Labeler to go on from; it gives encoder, vocabulary and weights, and their parameters.
         work : a folder for checkpoints; with `resume`, a run that was stopped goes on from them.
         group : a column of the Documents (`meta`); those with the same value, such as an original and its revision,
             are in one batch while the encoder is tuned.
