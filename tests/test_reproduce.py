@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import torch
+from filelock import FileLock
 
 import exaudit.experiments
 from exaudit import __version__
@@ -23,9 +29,9 @@ from exaudit.experiments.claims import CLAIMS, Case, Claim, Finding, Rule, Verdi
 from exaudit.experiments.figures import Figures
 from exaudit.experiments.pages import claims_markdown, claims_text, experiment_markdown, experiment_text
 from exaudit.experiments.paper import paper_tables
-from exaudit.experiments.programme import EXPERIMENTS
+from exaudit.experiments.programme import EXPERIMENTS, _help
 from exaudit.experiments.results import Results
-from exaudit.experiments.run import Settings
+from exaudit.experiments.run import Run, Settings
 from exaudit.experiments.sample import write_corpora
 from exaudit.metrics import Difference
 from exaudit.model.labeler import Labeler
@@ -596,23 +602,79 @@ def test_processes_that_share_a_run_find_what_one_finds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = []
-    for jobs in (1, 3):
+    for jobs in (1, 2):
         out = tmp_path / str(jobs)
+        said(capsys, "reproduce", "annotation", *SMALL, "--steps", "annotation-words", "--out", out)
+        if jobs == 2:  # a helper takes seconds to start: the first process would have done all by then
+            run = Run(out, out / "data", Results.read(out).settings, device="cpu")
+            helper = multiprocessing.get_context("spawn").Process(target=_help, args=(["annotation"], run, 1))
+            helper.start()
+            helper.join()
+            assert helper.exitcode == 0
+            assert len(list((out / "steps").iterdir())) == 3
+        threads = torch.get_num_threads()
         said(capsys, "reproduce", "annotation", *SMALL, "--jobs", str(jobs), "--out", out)
+        assert torch.get_num_threads() == threads
         steps = [json.loads(path.read_text()) for path in sorted((out / "steps").iterdir())]
         found.append([step | {"seconds": None} for step in steps])
-    assert found[0] == found[1] != []
+    assert found[0] == found[1]
 
 
-def test_an_error_of_shared_work_is_told_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_another_process_is_at_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    (out / ".locks").mkdir(parents=True)
+    with FileLock(out / ".locks" / "annotation-words"):
+        assert cli(["reproduce", "annotation", *SMALL, "--out", str(out)]) == 0
+    told = capsys.readouterr().err
+    assert "another process is at annotation-words; once it is done" in told
+    assert cli(["reproduce", "annotation", *SMALL, "--out", str(out)]) == 0
+    assert "another process" not in capsys.readouterr().err
+
+
+def test_an_error_of_shared_work_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     write_corpora(data)
     (data / "fce" / "fce-public.dev.original.tsv").write_text("no tab\n")
     options = [option for option in SMALL if option != "--sample"]
+    monkeypatch.setattr("exaudit._progress._hushed", False)  # put back afterwards
+    run = Run(out, data, Settings(encoder="none", filters=20, epochs=1), device="cpu")
+    with pytest.raises(SystemExit, match="1"):
+        _help(["fce"], run, torch.get_num_threads())
+    assert "tried again at the end" in capsys.readouterr().err
     assert cli(["reproduce", "fce", *options, "--data", str(data), "--jobs", "2", "--out", str(out)]) == 1
-    told = capfd.readouterr().err
+    told = capsys.readouterr().err
     assert told.count("document 'fce-dev-1' has the unknown token label 'tab'") == 1
     assert "Traceback" not in told
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks for the process in /proc")
+def test_helpers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    """They look after its end by themselves: nobody else can."""
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import multiprocessing, os, time\n"
+        "from exaudit.experiments import programme\n"
+        "def wait(*_):\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    time.sleep(600)\n"
+        "programme._steps = wait\n"
+        "if __name__ == '__main__':\n"
+        "    programme.run_all([], None, jobs=2)\n"
+    )
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        processes = {int(parent.stdout.readline()), int(parent.stdout.readline())}
+        (helper,) = processes - {parent.pid}
+        parent.kill()
+    for _ in range(200):
+        if not Path(f"/proc/{helper}").exists() or "(zombie)" in Path(f"/proc/{helper}/status").read_text():
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(helper, signal.SIGKILL)
+        pytest.fail("the helper lived on")
 
 
 def test_show_writes_the_pages_again_where_asked_even_without_the_models(

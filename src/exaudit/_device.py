@@ -28,12 +28,16 @@ def pick_device(name: str | torch.device = "auto") -> torch.device:
 
 
 @contextmanager
-def rounded_products() -> Iterator[None]:
+def rounded_products(device: torch.device) -> Iterator[None]:
     """Let a GPU round what it multiplies to TF32, where the noise of training is larger than that."""
+    if device.type != "cuda":
+        yield
+        return
     matmul = torch.backends.cuda.matmul
-    before = matmul.allow_tf32
-    matmul.allow_tf32 = True
+    name, rounded = ("fp32_precision", "tf32") if hasattr(matmul, "fp32_precision") else ("allow_tf32", True)
+    before = getattr(matmul, name)
+    setattr(matmul, name, rounded)
     try:
         yield
     finally:
-        matmul.allow_tf32 = before
+        setattr(matmul, name, before)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from exaudit.data.changes import Changer
 from exaudit.encode.features import Features
@@ -75,9 +74,37 @@ def test_a_stopped_run_does_not_rehearse_again(
     assert resumed.encoder_.fingerprint == whole.encoder_.fingerprint
 
 
+def test_another_teacher_does_not_take_the_head_of_the_first(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = iter(range(10))
+
+    def stopped(*arguments: Any, **options: Any) -> None:
+        if next(turns) == 1:  # the student's
+            raise KeyboardInterrupt
+        tune(*arguments, **options)
+
+    monkeypatch.setattr("exaudit.model.tuned.tune", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        fit(bert, rehearse=False, work=tmp_path)
+    resumed, whole = (
+        fit(bert, rehearse=True, work=tmp_path, resume=True),
+        fit(bert, rehearse=True),
+    )
+    assert resumed.record_["history"] == whole.record_["history"]
+
+
+def test_a_falsehood_of_numpy_is_no_default(bert: Path, tmp_path: Path) -> None:
+    model = fit(bert, rehearse=np.False_)
+    assert model.record_["tuning"]["rehearsal"] is None
+    model.save(tmp_path / "model")
+    assert Labeler.load(tmp_path / "model", device="cpu").rehearse is False
+
+
 def test_changed_texts_are_the_negative_ones_over_and_over(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [tuple("abc"), tuple("defgh")]
-    part = teaching._changed(texts, Changer(texts, seed=1))
+    draws = np.random.default_rng(0)
+    part = teaching._changed(texts, Changer(texts, seed=1), draws)
     assert len(part.documents) == 20
     for document, marks, count, target in zip(
         part.documents,
@@ -88,10 +115,22 @@ def test_changed_texts_are_the_negative_ones_over_and_over(monkeypatch: pytest.M
     ):
         assert len(document.tokens) == len(marks) == count
         assert target == marks.any()
-    monkeypatch.setattr(teaching, "WORDS", 17)
-    assert len(teaching._changed(texts, Changer(texts, seed=1)).documents) == 4
-    monkeypatch.setattr(teaching, "WORDS", 1)
-    assert len(teaching._changed(texts, Changer(texts, seed=1)).documents) == 1
+    for most in (17, 1):
+        monkeypatch.setattr(teaching, "WORDS", most)
+        fewer = teaching._changed(texts, Changer(texts, seed=1), draws)
+        assert len(fewer.documents) == (1 if most == 1 else pytest.approx(4, abs=1))
+
+
+def test_some_of_many_texts_come_from_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [[str(n)] * 10 for n in range(100)]
+    draws = np.random.default_rng(0)
+    assert teaching._some(texts, draws) is texts
+    monkeypatch.setattr(teaching, "WORDS", 305)
+    some = teaching._some(texts, draws)
+    assert len(some) == len({text[0] for text in some}) == 30
+    assert sum(int(text[0]) for text in some) / 30 == pytest.approx(49.5, abs=15)
+    monkeypatch.setattr(teaching, "WORDS", 3)
+    assert len(teaching._some(texts, draws)) == 1
 
 
 def test_documents_are_compared_with_those_of_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,9 +139,10 @@ def test_documents_are_compared_with_those_of_their_length(monkeypatch: pytest.M
     count = 50
     lengths = draws.integers(1, 12, count)
     targets = draws.integers(0, 2, count)
-    outputs = draws.integers(0, 4, count) + targets  # with ties
+    outputs = draws.integers(-2, 2, count) + targets  # with ties
     dev = LabelledFeatures(Features.of_words([]), lengths, targets)
-    monkeypatch.setattr(teaching, "scored", lambda *_: [(float(value), None) for value in outputs])
+    words = [np.full(length, value, np.float32) for length, value in zip(lengths, outputs, strict=True)]
+    monkeypatch.setattr(teaching, "scored", lambda *_: [(0.0, own) for own in words])
     head = Head(HeadConfig(features=1, vocabulary=0, word_dimension=1, filters=1))
 
     by_length = sorted(range(count), key=lambda i: lengths[i])
@@ -118,11 +158,16 @@ def test_documents_are_compared_with_those_of_their_length(monkeypatch: pytest.M
 
     shuffled = []
     for _ in range(2000):
-        values = torch.from_numpy(draws.random(count))
-        monkeypatch.setattr(teaching, "scored", lambda *_, v=values: [(float(x), None) for x in v])
+        values = draws.random((count, 1))
+        monkeypatch.setattr(teaching, "scored", lambda *_, v=values: [(0.0, own) for own in v])
         shuffled.append(teaching._order(head, dev)[0])
     assert chance == pytest.approx(0.5 + 2 * np.std(shuffled), abs=0.01)
+    mixed = [np.array([9.0, -9.0]), np.array([0.1, 0.1])]  # one word in two; two, but only just
+    monkeypatch.setattr(teaching, "scored", lambda *_: [(0.0, own) for own in mixed])
+    two = LabelledFeatures(Features.of_words([]), np.array([2, 2]), np.array([0, 1]))
+    assert teaching._order(head, two)[0] == 1.0
     one = LabelledFeatures(Features.of_words([]), lengths, np.zeros(count, np.int64))
+    monkeypatch.setattr(teaching, "scored", lambda *_: [(0.0, own) for own in words])
     assert teaching._order(head, one) == (0.5, 1.0)  # nothing to compare: nothing is kept
 
 

@@ -148,6 +148,11 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         results = Results.read(folder)
         _print(results, names)
         _write(results)
+        if run.left:
+            say(
+                f"another process is at {', '.join(sorted(run.left))}; once it is done, "
+                f"`exaudit reproduce show {folder} --write` has all"
+            )
 
     reproduce.__doc__ = what
     return reproduce

@@ -13,7 +13,6 @@ from itertools import accumulate, pairwise
 
 __all__ = ["Changer"]
 
-WORDS = 2_000_000  # seen at most: more would say nothing new of what stands beside what
 MOST = 0.25  # of the words of a text are changed at most; in the mean half as many
 KINDS = {"omit": 18, "insert": 14, "swap": 6, "case": 4, "replace": 58}
 FREQUENT = 150  # words, the short ones among which are taken for one another
@@ -29,11 +28,7 @@ class Changer:
         counts: Counter[str] = Counter()
         after: dict[str, Counter[str]] = defaultdict(Counter)
         before: dict[str, Counter[str]] = defaultdict(Counter)
-        seen = 0
         for text in texts:
-            seen += len(text)
-            if seen > WORDS:
-                break
             counts.update(text)
             for left, right in pairwise([_EDGE, *text, _EDGE]):
                 after[left][right] += 1
@@ -67,7 +62,7 @@ class Changer:
                 words.append(self._neighbour(left, word))
                 marks.append(1)
                 mark = 0
-            elif kind == "swap" and words:
+            elif kind == "swap" and words and words[-1] != word:
                 now, words[-1] = words[-1], word
                 marks[-1] = mark = 1
             elif kind == "case":

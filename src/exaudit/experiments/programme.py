@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -102,23 +106,26 @@ EXPERIMENTS = {
 
 def run_all(names: Sequence[str], run: Run, *, jobs: int = 1) -> None:
     """Every step of these experiments, by several processes that share the run's folder."""
-    threads = max(1, torch.get_num_threads() // jobs)
+    if jobs == 1:
+        _steps(names, run)
+        return
+    threads = torch.get_num_threads()
+    share = max(1, threads // jobs)
     context = multiprocessing.get_context("spawn")  # a GPU does not survive a fork
-    helpers = [
-        context.Process(target=_help, args=(names, run, threads), daemon=True) for _ in range(jobs - 1)
-    ]
-    if helpers:
-        torch.set_num_threads(threads)
-    for helper in helpers:
-        helper.start()
+    helpers = [context.Process(target=_help, args=(names, run, share), daemon=True) for _ in range(jobs - 1)]
+    with _deaf_to_interrupts():  # and so the helpers stay: this process stops them
+        for helper in helpers:
+            helper.start()
+    torch.set_num_threads(share)
     try:
         _steps(names, run)
         for helper in helpers:
             helper.join()
         _steps(
             names, run
-        )  # all done by now, except where a helper failed: then this meets the same error, and tells
+        )  # all done, except where a helper failed: then this meets the same error, and tells
     finally:
+        torch.set_num_threads(threads)
         for helper in helpers:
             helper.terminate()
 
@@ -130,9 +137,31 @@ def _steps(names: Sequence[str], run: Run) -> None:
 
 
 def _help(names: Sequence[str], run: Run, threads: int) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     hush()
     try:
         _steps(names, run)
-    except (ExauditError, KeyboardInterrupt):
+    except ExauditError:
+        print("one of the processes failed; its step is tried again at the end", file=sys.stderr, flush=True)
         sys.exit(1)
+
+
+def _end_with_parent() -> None:
+    """However the parent ends: a helper left behind would hold steps that a new run wants to do."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # others are not interrupted anyway
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -62,6 +62,7 @@ class Run:
             raise SettingError(f"{folder} is a file; --out is a folder for the results")
         folder.mkdir(parents=True, exist_ok=True)
         self._asked: set[str] = set()
+        self.left: set[str] = set()  # to other processes, which are at these steps
         kept = folder / "settings.json"
         if kept.exists() and not _extends(Settings().to_json() | read_object(kept), settings.to_json()):
             raise SettingError(
@@ -96,17 +97,24 @@ class Run:
         self._asked.add(name)
         path = self.folder / "steps" / f"{name}.json"
         if path.exists():
+            self.left.discard(name)
             return Figures.read(path)
         if not any(fnmatch(name, pattern.strip()) for pattern in self.only.split(",")):
             return Figures()
         locks = self.folder / ".locks"
         for folder in (path.parent, locks):
             folder.mkdir(exist_ok=True)
+        lock = FileLock(locks / name)
         try:
-            with FileLock(locks / name, blocking=False):
-                return Figures.read(path) if path.exists() else _made(name, make, path)
+            lock.acquire(blocking=False)
         except Timeout:
+            self.left.add(name)
             return Figures()
+        try:
+            self.left.discard(name)
+            return Figures.read(path) if path.exists() else _made(name, make, path)
+        finally:
+            lock.release()
 
     def check_steps(self) -> None:
         """Refuse patterns that named no step, once all steps were asked for."""

@@ -3,8 +3,8 @@
 The head sits on the encoder while it is tuned, so that the gradient speaks of tokens; afterwards that head may be
 thrown away. AdamW with a linear warm-up and decay, one rate for the encoder and a larger one for the head.
 
-Every batch is read twice, under other dropout, and what the two readings disagree on is a loss of its own (R-Drop):
-few documents are otherwise soon known by heart.
+Every batch is read twice (unless `agreement` is 0), under other dropout, and what the two readings disagree on is a
+loss of its own (R-Drop): few documents are otherwise soon known by heart.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ class TuningConfig:
             raise SettingError(f"cannot tune with loss {self.loss!r} for {self.epochs} epochs")
 
 
-@rounded_products()
 def tune(
     encoder: TunableEncoder,
     head: Head,
@@ -97,9 +96,10 @@ def tune(
         losses = []
         for start in progress(range(0, len(order), config.batch_size), unit="batch", desc=f"tuning {epoch}"):
             indices = order[start : start + config.batch_size].tolist()
-            loss = _loss(head, data, indices, config, generator)
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            with rounded_products(device):
+                loss = _loss(head, data, indices, config, generator)
+                loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_([*encoder.module.parameters(), *head.parameters()], config.clip)
             optimizer.step()
             schedule.step()

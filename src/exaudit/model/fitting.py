@@ -81,16 +81,17 @@ def fit(
         encoder, head, tuning = best.encoder, best.head, best.record
         held_out = chooser.encoded(labeler, encoder)
     else:
+        checkpoint = None if plan.work is None else plan.work / "checkpoint.safetensors"
         head = (
             new_head(labeler, encoder, vocabulary, device) if init is None else copy_head(init.head_, labeler)
         )
         if labeler.tune_encoder and encoder is not None:
             best = tuned(labeler, encoder, head, data, plan)
             encoder, head, tuning = best.encoder, best.head, best.record
+            checkpoint = plan.checkpoint("head", encoder)
             if config.loss == "document":  # a new head learns more from the tuned features than the old one
                 head = new_head(labeler, encoder, vocabulary, device)
         seen, held_out = (part.encoded(labeler, encoder) for part in (data, chooser))
-        checkpoint = None if plan.work is None else plan.work / "checkpoint.safetensors"
         history = train(
             head, seen, held_out, config, checkpoint=checkpoint, resume=plan.resume, report=plan.report
         ).to_json()

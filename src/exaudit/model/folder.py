@@ -188,4 +188,5 @@ def _load_encoder(
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings as JSON keeps them, without what belongs to one machine."""
     plain = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in plain.items()}  # of a grid search
     return plain | {"device": "auto", "cache": None, "word_vectors": None}

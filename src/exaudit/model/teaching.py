@@ -45,7 +45,7 @@ __all__ = ["taught"]
 
 MARGIN = 0.01  # of accuracy or F1 on the dev documents: less is not a clear difference
 ROUNDS = 10  # how often each document is rehearsed with, each time changed otherwise
-WORDS = 2_000_000  # rehearsed with at most
+WORDS = 2_000_000  # rehearsed with at most, and learnt from what may stand where
 ALIKE = 20  # dev documents, of about the same length, that are compared
 TO_THE_POINT = 0.6  # of those pairs in their right order, at least; half is chance
 
@@ -87,13 +87,13 @@ def _rehearsed(
     labeler: Labeler, encoder: Transformer, data: Part, dev: Part, plan: Plan
 ) -> tuple[Transformer, dict[str, Any] | None]:
     """The encoder once it can spot changed words; the one given, if that does not tell the dev documents apart."""
-    negative = [
-        d.tokens for d, target in zip(data.documents, data.labels.targets, strict=True) if target == 0
-    ]
-    texts = [tokens for tokens in negative if tokens]
-    if labeler.rehearse is False or not texts:
+    known = [d.tokens for d in data.documents]
+    texts = [tokens for tokens, target in zip(known, data.labels.targets, strict=True) if target == 0]
+    wanted = labeler.rehearse
+    if not texts or (wanted is not None and not wanted):
         return encoder, None
-    part = _changed(texts, Changer((d.tokens for d in data.documents), seed=labeler.seed))
+    draws = np.random.default_rng([labeler.seed, 11])
+    part = _changed(texts, Changer(_some(known, draws), seed=labeler.seed), draws)
     fresh = encoder.twin(_top(labeler, encoder))
     settings = settings_for(labeler, fresh, part, "document+token", epochs=1, rate=3e-4)
     settings = replace(settings, epochs=1, batch_size=64, agreement=0.0)  # no text comes twice as it is
@@ -101,7 +101,7 @@ def _rehearsed(
     found = tune_or_resume(fresh, head, part, settings, replace(plan, group=None), "rehearsal")
 
     order, chance = _order(found.head, dev.encoded(labeler, found.encoder))
-    kept = bool(labeler.rehearse) or order >= max(TO_THE_POINT, chance)
+    kept = bool(wanted) or order >= max(TO_THE_POINT, chance)
     record = {**found.record, "texts": len(part.documents), "dev_order": order, "kept": kept}
     return found.encoder if kept else encoder, record
 
@@ -109,9 +109,11 @@ def _rehearsed(
 def _order(head: Head, dev: LabelledFeatures) -> tuple[float, float]:
     """How often a positive dev document is above a negative one of about its length, and how often it may be by chance.
 
-    In a long text more words were changed, and often more are positive: lengths alone would tell.
+    A document counts by the share of its words that seem changed. In a long one more words are changed, and often more
+    are positive: lengths alone would tell.
     """
-    outputs = np.array([logit for logit, _ in scored(head, dev)])
+    shares = [np.exp(-np.logaddexp(0, -words)).mean() for _, words in scored(head, dev)]  # of sigma(s+-)
+    outputs = np.array(shares, np.float64)
     above = pairs = spread = 0.0
     by_length = np.argsort(dev.word_counts, kind="stable")
     for like in np.split(by_length, range(ALIKE, len(by_length), ALIKE)):
@@ -123,11 +125,9 @@ def _order(head: Head, dev: LabelledFeatures) -> tuple[float, float]:
     return (above / pairs, 0.5 + 2 * math.sqrt(spread) / pairs) if pairs else (0.5, 1.0)
 
 
-def _changed(texts: Sequence[Sequence[str]], change: Changer) -> Part:
+def _changed(texts: Sequence[Sequence[str]], change: Changer, draws: np.random.Generator) -> Part:
     """The texts, several times over, with the words that were changed as the positive ones."""
-    rounds = [text for _ in range(ROUNDS) for text in texts]
-    count = sum(words <= WORDS for words in accumulate(map(len, rounds)))
-    pairs = [change(text) for text in rounds[: max(1, count)]]
+    pairs = [change(text) for text in _some([text for _ in range(ROUNDS) for text in texts], draws)]
     labels = LabelledFeatures(
         features=Features.of_words([]),
         word_counts=np.array([len(words) for words, _ in pairs], np.int64),
@@ -135,6 +135,14 @@ def _changed(texts: Sequence[Sequence[str]], change: Changer) -> Part:
         token_targets=[np.array(marks, np.int8) for _, marks in pairs],
     )
     return Part([Document("", "", tuple(words)) for words, _ in pairs], labels)
+
+
+def _some(texts: Sequence[Sequence[str]], draws: np.random.Generator) -> Sequence[Sequence[str]]:
+    """As many of the texts as hold `WORDS` words, at least one: all of them, or some from everywhere."""
+    if sum(map(len, texts)) <= WORDS:
+        return texts
+    texts = [texts[i] for i in draws.permutation(len(texts))]
+    return texts[: max(1, sum(words <= WORDS for words in accumulate(map(len, texts))))]
 
 
 def _top(labeler: Labeler, encoder: Transformer) -> Sequence[int]:
@@ -158,8 +166,15 @@ def _teacher(
     teacher = tune_or_resume(encoder, head, data, settings, plan, name)
     own, own_dev = (part.encoded(labeler, teacher.encoder) for part in (data, dev))
     head = new_head(labeler, teacher.encoder, None, device)
-    checkpoint = None if plan.work is None else plan.work / f"{name}.safetensors"
-    history = train(head, own, own_dev, config, checkpoint=checkpoint, resume=plan.resume, report=plan.report)
+    history = train(
+        head,
+        own,
+        own_dev,
+        config,
+        checkpoint=plan.checkpoint(name, teacher.encoder),
+        resume=plan.resume,
+        report=plan.report,
+    )
     if _merit(teacher.head, own_dev, config) > _merit(head, own_dev, config) + MARGIN:
         head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
     # A word that no filter chose scores the difference of the biases, and is never positive.

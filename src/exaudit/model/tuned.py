@@ -43,6 +43,10 @@ class Plan:
     report: Report | None = None
     group: str | None = None  # a column: documents with the same value are tuned on in one batch
 
+    def checkpoint(self, name: str, encoder: Transformer) -> Path | None:
+        """Where the head on a tuned encoder keeps its epochs: those on another encoder are not its own."""
+        return None if self.work is None else self.work / f"{name}-{encoder.fingerprint[:16]}.safetensors"
+
 
 @dataclass(frozen=True)
 class Tuned:
