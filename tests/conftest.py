@@ -13,6 +13,11 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import numpy as np
 import pytest
 import torch
+from hypothesis import settings
+
+settings.register_profile("seeded", derandomize=True)  # the same examples in every run
+settings.register_profile("exploring")  # HYPOTHESIS_PROFILE=exploring looks for new ones
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "seeded"))
 
 
 @pytest.fixture(autouse=True)

@@ -102,7 +102,10 @@ def best_offset(scores: NDArray[np.floating], truth: NDArray[np.generic], beta: 
     best = int(f.argmax())
     if f[best] <= f_beta(scores > 0, hits, beta):
         return 0.0
-    return float((scores[best] + below[best]) / 2)
+    middle = (scores[best] + below[best]) / 2
+    return float(
+        middle if middle < scores[best] else below[best]
+    )  # between neighbouring floats there is nothing
 
 
 def stable_offset(

@@ -83,7 +83,7 @@ def test_masks_are_the_rules_and_every_refusal_has_a_reason(
         far, weak = limits.distance[index], limits.output[index]
         admitted = far is not None and weak is not None
         if far is not None and kind in ("distance", "both"):
-            admitted = admitted and sign == near.labels[i, 0] and near.distances[i, 0] <= far
+            admitted = admitted and sign == near.labels[i, 0] and float(near.distances[i, 0]) <= far
         if weak is not None and kind in ("magnitude", "both"):
             admitted = admitted and (f[i] >= weak if sign > 0 else f[i] <= weak)
         assert result.admitted[i] == admitted

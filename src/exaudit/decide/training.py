@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
+from exaudit import metrics
 from exaudit.decide.knn import KNN, Kind, evidence, knn_output, knn_weights
 from exaudit.decide.neighbours import Neighbours, per_token
 from exaudit.decide.rules import sgn
@@ -154,8 +155,7 @@ def fit_knn(
 def best_offset(outputs: npt.ArrayLike, token_labels: npt.ArrayLike) -> float:
     """The decision boundary with the highest F0.5 against token labels (-1, +1; 0 is left out).
 
-    For supervised models, whose own boundary is tuned in the same way. The boundary lies halfway between two
-    outputs; the lowest of equals wins.
+    For supervised models, whose own boundary is tuned in the same way.
     """
     f, y = np.asarray(outputs, dtype=np.float64), np.asarray(token_labels)
     if f.shape != y.shape or f.ndim != 1:
@@ -165,16 +165,7 @@ def best_offset(outputs: npt.ArrayLike, token_labels: npt.ArrayLike) -> float:
         raise SettingError(
             "the decision boundary needs finite outputs and at least one token labelled positive"
         )
-    levels, level = np.unique(f, return_inverse=True)  # ascending
-    positives = np.bincount(level, weights=y == 1)  # (levels,)
-    everyone = np.bincount(level)  # (levels,)
-    hits = positives[::-1].cumsum()[::-1]  # true positives when this level and all above are positive
-    called = everyone[::-1].cumsum()[::-1]
-    # F0.5 = 1.25 TP / (0.25 (TP + FN) + TP + FP)
-    best = int(np.argmax(1.25 * hits / (0.25 * positives.sum() + called)))
-    below = levels[best - 1] if best else levels[0] - 1.0
-    middle = float(below + (levels[best] - below) / 2)
-    return middle if middle < levels[best] else float(below)  # neighbouring floats have nothing between them
+    return metrics.best_offset(f, y == 1)
 
 
 def _halves(
