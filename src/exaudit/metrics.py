@@ -103,9 +103,7 @@ def best_offset(scores: NDArray[np.floating], truth: NDArray[np.generic], beta: 
     if f[best] <= f_beta(scores > 0, hits, beta):
         return 0.0
     middle = (scores[best] + below[best]) / 2
-    return float(
-        middle if middle < scores[best] else below[best]
-    )  # between neighbouring floats there is nothing
+    return float(middle if middle < scores[best] else below[best])  # neighbouring floats have no middle
 
 
 def stable_offset(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,9 +36,9 @@ def build_vocabulary(labeler: Labeler, documents: list[Document]) -> Vocabulary 
     return Vocabulary.build((d.tokens for d in documents), limit=labeler.vocabulary)
 
 
-def load_encoder(labeler: Labeler, layers: Sequence[int] | None = None) -> Transformer:
-    """The encoder as it comes, with these layers, those of the settings, or the usual ones."""
-    layers = layers or labeler.layers
+def load_encoder(labeler: Labeler) -> Transformer:
+    """The encoder as it comes, with the layers of the settings, or the usual ones."""
+    layers = labeler.layers
     if layers is None and labeler.tune_encoder:
         count = depth(labeler.encoder)
         layers = last_layers(count) if labeler.loss == "token" else range(1, count + 1)
