@@ -123,7 +123,7 @@ def run_all(names: Sequence[str], run: Run, *, jobs: int = 1) -> None:
             helper.join()
         _steps(
             names, run
-        )  # all done, except where a helper failed: then this meets the same error, and tells
+        )  # nothing is left, except where a helper failed: this meets the same error, and tells
     finally:
         torch.set_num_threads(threads)
         for helper in helpers:
