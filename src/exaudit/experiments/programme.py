@@ -121,9 +121,7 @@ def run_all(names: Sequence[str], run: Run, *, jobs: int = 1) -> None:
         _steps(names, run)
         for helper in helpers:
             helper.join()
-        _steps(
-            names, run
-        )  # nothing is left, except where a helper failed: this meets the same error, and tells
+        _steps(names, run)  # nothing is left, or a helper failed: then this meets the same error
     finally:
         torch.set_num_threads(threads)
         for helper in helpers:
