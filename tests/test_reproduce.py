@@ -481,6 +481,22 @@ def test_all_experiments_run_from_end_to_end(finished: Path) -> None:
     }
 
 
+def test_with_a_tuned_encoder_news_are_clean_texts_to_rehearse_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exaudit.model.rehearsal.ROUNDS", 1)
+    small = ["--sample", "--encoder", str(tiny_bert(tmp_path / "bert")), "--epochs", "1", "--filters", "20"]
+    out = tmp_path / "out"
+    steps = ["--tune-encoder", "--steps", "fce-clean-*"]
+    assert cli(["reproduce", "fce", *small, *steps, "--out", str(out)]) == 0
+    record = json.loads((out / "models" / "fce-clean-0" / "model.json").read_text())["record"]
+    assert record["tuning"]["rehearsal"]["clean"] > 10
+    row = Results.read(out).beside.table("fce-clean").row("uniCNN+S*")
+    assert row is not None
+    assert list(row.by_seed) == [0]
+    assert "## FCE test, token labels, the encoder rehearsed with" in (out / "fce.md").read_text()
+
+
 def test_a_finished_run_leaves_pages_pictures_and_json(finished: Path) -> None:
     files = {p.name for p in finished.iterdir() if p.is_file()}
     pages = {"fce.md", "sentiment.md", "annotation.md", "claims.md"}

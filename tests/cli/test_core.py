@@ -215,6 +215,11 @@ def test_wrong_files_and_options_get_one_line(
         ),
         (["train", test, "--out", out, *SMALL, "--rehearse"], "--rehearse goes with --tune-encoder"),
         (
+            ["train", test, "--out", out, *SMALL, "--clean", plain],
+            "clean texts (--clean) go with --tune-encoder",
+        ),
+        (["train", test, "--out", out, *SMALL, "--clean", tmp_path / "none.txt"], "none.txt"),
+        (
             ["train", test, "--out", out, *SMALL, "--boundary", plain],
             "plain.csv: the boundary of the tokens is tuned with token",
         ),
@@ -225,6 +230,29 @@ def test_wrong_files_and_options_get_one_line(
         assert expected in fails(capsys, *arguments), arguments
         assert not out.exists(), arguments
         assert not (tmp_path / "out.partial").exists(), arguments
+
+
+def test_clean_texts_come_as_plain_lines_or_in_a_table(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ["--encoder", str(tiny_bert(tmp_path / "bert")), "--filters", "10", "--epochs", "1"]
+    tuned = ["--format", "conll", *small, "--tune-encoder", "--loss", "token", "--rehearse"]
+    lines = tmp_path / "news.txt"
+    lines.write_text("It rained all day , he said .\nThe talks went on .\n")
+    table = tmp_path / "news.csv"
+    table.write_text("text,label\nThe talks went on .,c\n")
+    for clean, count in ((lines, 2), (table, 1)):
+        out = tmp_path / clean.suffix[1:]
+        arguments = ["train", data / "learner.dev.tsv", "--out", out, *tuned, "--clean", clean]
+        assert run([str(a) for a in arguments]) == 0
+        assert "after a rehearsal (" in capsys.readouterr().err
+        record = json.loads((out / "model.json").read_text())["record"]
+        assert record["tuning"]["rehearsal"]["clean"] == count
+    table.write_text("text,label\nThe talks went on .,c\nThe talks goes on .,i\n")
+    said = fails(
+        capsys, "train", data / "learner.dev.tsv", "--out", tmp_path / "no", *tuned, "--clean", table
+    )
+    assert "the clean text '2' (--clean) is labelled 'i', and so not clean; take it out" in said
 
 
 def test_a_full_disk_leaves_nothing_half_written(

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from exaudit.cli.files import read
 from exaudit.cli.options import Device, say
 from exaudit.cli.reading import Reading, reads
+from exaudit.data.document import Document
 
 __all__ = ["train"]
 
@@ -40,6 +42,12 @@ def train(
         bool | None,
         typer.Option(
             help="Let the encoder first learn to spot changed words; by default, if that tells the dev documents apart."
+        ),
+    ] = None,
+    clean: Annotated[
+        Path | None,
+        typer.Option(
+            help="Texts without a positive word, one a line or a table, to rehearse with (--loss token)."
         ),
     ] = None,
     teachers: Annotated[
@@ -100,6 +108,7 @@ def train(
         raise DataError(
             "the boundary of the tokens is tuned with token labels, and some documents have none", boundary
         )
+    texts = [] if clean is None else _read_clean(clean, reading)
     start = None if init is None else Labeler.load(init, device=device)
     if start is not None:
         _refuse_what_is_inherited(context)
@@ -139,6 +148,7 @@ def train(
             documents,
             dev=held_out,
             init=start,
+            clean=texts,
             work=work,
             resume=resume,
             report=lambda record: _report(record, epochs_of(labeler)),
@@ -178,12 +188,24 @@ def _refuse_what_is_inherited(context: typer.Context) -> None:
 def _kept(record: dict[str, Any]) -> str:
     """What training ended with."""
     tuning = record["tuning"] or {}
+    rehearsal = tuning.get("rehearsal")
+    after = ""
+    if rehearsal:
+        order = f"{100 * rehearsal['dev_order']:.0f}% of pairs of dev documents in the right order"
+        after = f"after a rehearsal ({order}), " if rehearsal["kept"] else f"rehearsal dropped ({order}), "
     if "kept" not in tuning:
-        return f"kept epoch {record['history']['best']}"
+        return f"{after}kept epoch {record['history']['best']}"
     merits = ", ".join(f"{who} {100 * merit:.1f}" for who, merit in tuning["dev"].items())
-    rehearsal = tuning["rehearsal"]
-    after = "after a rehearsal, " if rehearsal and rehearsal["kept"] else ""
     return f"{after}kept the {tuning['kept']} (dev documents: {merits})"
+
+
+def _read_clean(path: Path, reading: Reading) -> list[Document]:
+    """By its own ending, whatever FILE is; where that tells of no format, plain text, a text a line."""
+    from exaudit.data.readers import ENDINGS
+
+    if {*ENDINGS, ".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes}:
+        return read(path, text_column=reading.text_column)
+    return read(path, format="text")
 
 
 def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:

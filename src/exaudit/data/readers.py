@@ -18,7 +18,7 @@ from exaudit.data.source import Line, read_lines
 from exaudit.data.table import read_table, split_row
 from exaudit.errors import DataError, SettingError
 
-__all__ = ["FORMATS", "iter_documents", "read_documents"]
+__all__ = ["ENDINGS", "FORMATS", "iter_documents", "read_documents"]
 
 FORMATS = ("jsonl", "csv", "tsv", "conll", "lines", "text")
 ENDINGS = {

@@ -35,6 +35,11 @@ OURS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         "FCE test, our best recipes without token labels",
         ("Sent F1", "P", "R", "F1", "F0.5"),
     ),
+    "fce-clean": (
+        "fce",
+        "FCE test, token labels, the encoder rehearsed with correct sentences of news",
+        ("P", "R", "F0.5"),
+    ),
     "sentiment-zero-shot": (
         "sentiment",
         "Sentiment diffs, token F0.5 without token labels, by where the boundary of the words is",

@@ -130,11 +130,13 @@ class Run:
         dev: Sequence[Document],
         *,
         init: str | None = None,
+        clean: Sequence[Sequence[str]] = (),
         **settings: Any,
     ) -> Labeler:
         """A model trained with these settings, or the one that was trained when the run came by before.
 
         init : the name of the model to go on from.
+        clean : texts to rehearse with.
         """
         models = self.folder / "models"
         folder = models / name
@@ -147,7 +149,7 @@ class Run:
                 labeler = self._labeler(settings)
                 start = None if init is None else Labeler.load(models / init, device=self.device)
                 labeler.fit(_without_labels(train, labeler), dev=_without_labels(dev, labeler), init=start,
-                            work=work, resume=True)  # fmt: skip
+                            clean=clean, work=work, resume=True)  # fmt: skip
                 labeler.save(folder)
                 shutil.rmtree(work)
         labeler = Labeler.load(folder, device=self.device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from exaudit.head.network import Head, HeadConfig
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
 
-__all__ = ["Part", "build_vocabulary", "copy_head", "load_encoder", "new_head"]
+__all__ = ["Part", "build_vocabulary", "copy_head", "load_encoder", "new_head", "upper_layers"]
 
 
 def build_vocabulary(labeler: Labeler, documents: list[Document]) -> Vocabulary | None:
@@ -49,6 +50,11 @@ def load_encoder(labeler: Labeler) -> Transformer:
         dtype=labeler.precision,
         max_length=labeler.max_length,
     )
+
+
+def upper_layers(labeler: Labeler, encoder: Transformer) -> Sequence[int]:
+    """The layers that words are learnt from."""
+    return labeler.layers or last_layers(max(encoder.layers))
 
 
 def new_head(

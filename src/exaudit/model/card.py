@@ -51,14 +51,22 @@ def card(description: dict[str, Any]) -> str:
 
 
 def _epoch(record: dict[str, Any], history: dict[str, Any]) -> str:
-    kept = (record["tuning"] or {}).get("kept")
+    tuning = record["tuning"] or {}
+    rehearsal = _rehearsal(tuning)
     of = f"epoch kept: {history['best']} of {len(history['epochs'])}, by dev {record['criterion']}"
-    if kept is None:
-        return f"- {of}"
-    merits = ", ".join(f"{who} {merit:.3f}" for who, merit in record["tuning"]["dev"].items())
-    rehearsal = record["tuning"].get("rehearsal")  # models of older versions have none
-    how = "rehearsal, teacher and student" if rehearsal and rehearsal["kept"] else "teacher and student"
-    return f"- encoder tuned by {how}; kept: {kept} (dev documents: {merits}); teacher's {of}"
+    if "kept" not in tuning:
+        return f"- {of}" + (f"; encoder tuned {rehearsal}" if rehearsal else "")
+    merits = ", ".join(f"{who} {merit:.3f}" for who, merit in tuning["dev"].items())
+    how = "by teacher and student" + (f", {rehearsal}" if rehearsal else "")
+    return f"- encoder tuned {how}; kept: {tuning['kept']} (dev documents: {merits}); teacher's {of}"
+
+
+def _rehearsal(tuning: dict[str, Any]) -> str:
+    found = tuning.get("rehearsal") or {}  # models of older versions have none
+    if not found.get("kept"):
+        return ""
+    clean = found.get("clean", 0)
+    return "after a rehearsal" + (f" with {clean:,} clean texts" if clean else "")
 
 
 def _plain(name: str) -> str:

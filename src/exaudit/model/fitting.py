@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from exaudit.errors import DataError, SettingError
 from exaudit.head.training import TrainingConfig, evaluate, scored, train
 from exaudit.metrics import best_offset, stable_offset
 from exaudit.model.assembly import Part, build_vocabulary, copy_head, load_encoder, new_head
+from exaudit.model.rehearsal import rehearsed
 from exaudit.model.teaching import taught
 from exaudit.model.tuned import Plan, tuned
 
@@ -38,6 +40,7 @@ def fit(
     *,
     init: Labeler | None,
     plan: Plan,
+    clean: Sequence[Document] = (),
 ) -> None:
     """Train and set the fitted attributes."""
     began = time.monotonic()
@@ -53,20 +56,14 @@ def fit(
         seed=labeler.seed,
     )
     boundary = _boundary(labeler, config)
-    if labeler.teachers < 1 or (
-        labeler.teachers > 1 and not (labeler.tune_encoder and _teaches(labeler, init))
-    ):
-        raise SettingError(
-            f"teachers is {labeler.teachers}; several go with --tune-encoder and document labels, from the start"
-        )
-    if labeler.rehearse and not (labeler.tune_encoder and _teaches(labeler, init)):
-        raise SettingError("--rehearse goes with --tune-encoder and document labels, from the start")
+    _check_tuning(labeler, init, clean=bool(clean))
     device = pick_device(labeler.device)
     names = LabelNames.infer(documents, positive=labeler.positive) if init is None else init.names_
     if dev is None:
         documents, dev = _hold_out(documents, names, labeler.seed)
     vocabulary = build_vocabulary(labeler, documents) if init is None else init.vocabulary_
     data, chooser = (Part.of(part, names, vocabulary) for part in (documents, dev))
+    texts = [_clean_text(document, names) for document in clean]
     encoder = (
         init.encoder_ if init is not None else None if labeler.encoder == "none" else load_encoder(labeler)
     )
@@ -86,8 +83,11 @@ def fit(
             new_head(labeler, encoder, vocabulary, device) if init is None else copy_head(init.head_, labeler)
         )
         if labeler.tune_encoder and encoder is not None:
+            rehearsal = None
+            if clean or labeler.rehearse:
+                encoder, rehearsal = rehearsed(labeler, encoder, data, chooser, plan, clean=texts)
             best = tuned(labeler, encoder, head, data, plan)
-            encoder, head, tuning = best.encoder, best.head, best.record
+            encoder, head, tuning = best.encoder, best.head, {**best.record, "rehearsal": rehearsal}
             checkpoint = plan.checkpoint("head", encoder)
             if config.loss == "document":  # a new head learns more from the tuned features than the old one
                 head = new_head(labeler, encoder, vocabulary, device)
@@ -141,10 +141,42 @@ def _boundary(labeler: Labeler, config: TrainingConfig) -> str:
     return labeler.boundary or ("documents" if config.stable else "zero")
 
 
+def _check_tuning(labeler: Labeler, init: Labeler | None, *, clean: bool) -> None:
+    """Refuse what could have no effect, or two wishes at once."""
+    anew = labeler.tune_encoder and _by_words(labeler, init)
+    if labeler.teachers < 1 or (labeler.teachers > 1 and not (anew and labeler.loss == "document")):
+        raise SettingError(
+            f"teachers is {labeler.teachers}; several go with --tune-encoder and document labels, from the start"
+        )
+    if labeler.rehearse and not (anew and labeler.loss in ("document", "token")):
+        raise SettingError("--rehearse goes with --tune-encoder and document or token labels, from the start")
+    if clean and not (anew and labeler.loss == "token"):
+        raise SettingError(
+            "clean texts (--clean) go with --tune-encoder and token labels (--loss token), from the start"
+        )
+    if clean and labeler.rehearse is not None and not labeler.rehearse:
+        raise SettingError("clean texts are for a rehearsal: leave --clean or --no-rehearse out")
+
+
+def _clean_text(document: Document, names: LabelNames) -> tuple[str, ...]:
+    """Its words, unless a label says that it is not clean."""
+    marks = names.token_targets(document)
+    if document.label == names.positive or (marks is not None and marks.any()):
+        raise DataError(
+            f"the clean text {document.id!r} (--clean) is labelled {names.positive!r}, and so not clean; take it out",
+            line=document.line or None,
+        )
+    return document.tokens
+
+
+def _by_words(labeler: Labeler, init: Labeler | None) -> bool:
+    """Whether a new model scores words by themselves, if its encoder is tuned."""
+    return init is None and tuple(labeler.widths) == (1,) and labeler.pool in (None, "none")
+
+
 def _teaches(labeler: Labeler, init: Labeler | None) -> bool:
     """Whether a teacher and a student are what tuning means here: document labels, and words by themselves."""
-    plain = init is None and tuple(labeler.widths) == (1,)
-    return plain and labeler.loss == "document" and labeler.pool in (None, "none")
+    return labeler.loss == "document" and _by_words(labeler, init)
 
 
 def epochs_of(labeler: Labeler) -> int:

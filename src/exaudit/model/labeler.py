@@ -50,8 +50,8 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tuned, the last four (all of them for the teacher; see `exaudit.model.teaching`).
     max_length : cut documents after so many word pieces; None cuts nothing.
     tune_encoder : fine-tune the Transformer on the labels before it is frozen; word embeddings are then left out.
-    rehearse : let the encoder first learn to spot changed words (`exaudit.model.teaching`), or not; None goes on from
-        that where it tells the dev documents apart.
+    rehearse : let the encoder first learn to spot changed words (`exaudit.model.rehearsal`), or not; None goes on from
+        that where it tells the dev documents apart (with token labels: if there are clean texts).
     teachers : how many of them a tuned student of document labels learns from; each takes as long as the student.
     vocabulary, word_dimension, word_vectors : the trainable word embeddings (0 leaves them out), and a
         word2vec or GloVe file to start them from.
@@ -144,6 +144,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         dev: Sequence[Any] | tuple[Sequence[Any], Sequence[Any]] | None = None,
         init: Labeler | None = None,
+        clean: Sequence[Any] = (),
         work: str | Path | None = None,
         resume: bool = False,
         group: str | None = None,
@@ -153,6 +154,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         dev : Documents, or a pair (X, y); None sets aside a tenth of X.
         init : a trained Labeler to go on from; it gives encoder, vocabulary and weights, and their parameters.
+        clean : texts that hold no positive word, beside token labels: an encoder that is tuned rehearses with them.
         work : a folder for checkpoints; with `resume`, a run that was stopped goes on from them.
         group : a column of the Documents (`meta`); those with the same value, such as an original and its revision,
             are in one batch while the encoder is tuned.
@@ -163,7 +165,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             as_documents(*dev) if isinstance(dev, tuple) else None if dev is None else as_documents(dev)
         )
         plan = Plan(None if work is None else Path(work), resume, report, group)
-        fitting.fit(self, documents, held_out, init=init, plan=plan)
+        fitting.fit(self, documents, held_out, init=init, plan=plan, clean=as_documents(clean))
         self.classes_ = _classes(self.names_, y)
         return self
 

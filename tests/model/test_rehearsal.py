@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from exaudit.data.changes import Changer
+from exaudit.data.document import Document
 from exaudit.encode.features import Features
-from exaudit.errors import SettingError
+from exaudit.errors import DataError, SettingError
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, HeadConfig
 from exaudit.head.tuning import tune
-from exaudit.model import teaching
+from exaudit.model import rehearsal
 from exaudit.model.labeler import Labeler
 from tiny import reviews, tiny_bert, tiny_labeler
 
@@ -27,8 +28,8 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def fit(bert: Path, **settings: Any) -> Labeler:
     documents = reviews(40)
-    options = {"work": settings.pop("work", None), "resume": settings.pop("resume", False)}
-    model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1, **settings)
+    options = {name: settings.pop(name) for name in ("work", "resume", "clean") if name in settings}
+    model = tiny_labeler(**{"encoder": str(bert), "tune_encoder": True, "epochs": 1} | settings)
     return model.fit(documents[:30], dev=documents[30:], **options)
 
 
@@ -36,12 +37,12 @@ def fit(bert: Path, **settings: Any) -> Labeler:
 def test_a_rehearsal_is_kept_where_it_tells_the_dev_documents_apart(
     bert: Path, order: float, kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(teaching, "_order", lambda *_: (order, 0.5))
+    monkeypatch.setattr(rehearsal, "_order", lambda *_: (order, 0.5))
     model = fit(bert)
     record = model.record_["tuning"]["rehearsal"]
     assert record["kept"] == kept
     assert record["dev_order"] == order
-    assert record["texts"] == teaching.ROUNDS * sum(d.label == "negative" for d in reviews(40)[:30])
+    assert record["texts"] == rehearsal.ROUNDS * sum(d.label == "negative" for d in reviews(40)[:30])
     other = fit(bert, rehearse=False)
     same = model.encoder_.fingerprint == other.encoder_.fingerprint
     assert same == (not kept)  # what was dropped leaves no trace
@@ -49,7 +50,7 @@ def test_a_rehearsal_is_kept_where_it_tells_the_dev_documents_apart(
 
 
 def test_more_than_chance_is_asked_of_few_documents(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(teaching, "_order", lambda *_: (0.7, 0.75))
+    monkeypatch.setattr(rehearsal, "_order", lambda *_: (0.7, 0.75))
     assert not fit(bert).record_["tuning"]["rehearsal"]["kept"]
     assert fit(bert, rehearse=True).record_["tuning"]["rehearsal"]["kept"]  # as told
 
@@ -104,7 +105,7 @@ def test_a_falsehood_of_numpy_is_no_default(bert: Path, tmp_path: Path) -> None:
 def test_changed_texts_are_the_negative_ones_over_and_over(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [tuple("abc"), tuple("defgh")]
     draws = np.random.default_rng(0)
-    part = teaching._changed(texts, Changer(texts, seed=1), draws)
+    part = rehearsal._part(rehearsal._changed(texts, Changer(texts, seed=1), draws))
     assert len(part.documents) == 20
     for document, marks, count, target in zip(
         part.documents,
@@ -116,21 +117,21 @@ def test_changed_texts_are_the_negative_ones_over_and_over(monkeypatch: pytest.M
         assert len(document.tokens) == len(marks) == count
         assert target == marks.any()
     for most in (17, 1):
-        monkeypatch.setattr(teaching, "WORDS", most)
-        fewer = teaching._changed(texts, Changer(texts, seed=1), draws)
-        assert len(fewer.documents) == (1 if most == 1 else pytest.approx(4, abs=1))
+        monkeypatch.setattr(rehearsal, "WORDS", most)
+        fewer = rehearsal._changed(texts, Changer(texts, seed=1), draws)
+        assert len(fewer) == (1 if most == 1 else pytest.approx(4, abs=1))
 
 
 def test_some_of_many_texts_come_from_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [[str(n)] * 10 for n in range(100)]
     draws = np.random.default_rng(0)
-    assert teaching._some(texts, draws) is texts
-    monkeypatch.setattr(teaching, "WORDS", 305)
-    some = teaching._some(texts, draws)
+    assert rehearsal._some(texts, draws) is texts
+    monkeypatch.setattr(rehearsal, "WORDS", 305)
+    some = rehearsal._some(texts, draws)
     assert len(some) == len({text[0] for text in some}) == 30
     assert sum(int(text[0]) for text in some) / 30 == pytest.approx(49.5, abs=15)
-    monkeypatch.setattr(teaching, "WORDS", 3)
-    assert len(teaching._some(texts, draws)) == 1
+    monkeypatch.setattr(rehearsal, "WORDS", 3)
+    assert len(rehearsal._some(texts, draws)) == 1
 
 
 def test_documents_are_compared_with_those_of_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,37 +143,107 @@ def test_documents_are_compared_with_those_of_their_length(monkeypatch: pytest.M
     outputs = draws.integers(-2, 2, count) + targets  # with ties
     dev = LabelledFeatures(Features.of_words([]), lengths, targets)
     words = [np.full(length, value, np.float32) for length, value in zip(lengths, outputs, strict=True)]
-    monkeypatch.setattr(teaching, "scored", lambda *_: [(0.0, own) for own in words])
+    monkeypatch.setattr(rehearsal, "scored", lambda *_: [(0.0, own) for own in words])
     head = Head(HeadConfig(features=1, vocabulary=0, word_dimension=1, filters=1))
 
     by_length = sorted(range(count), key=lambda i: lengths[i])
-    groups = [by_length[i : i + teaching.ALIKE] for i in range(0, count, teaching.ALIKE)]
+    groups = [by_length[i : i + rehearsal.ALIKE] for i in range(0, count, rehearsal.ALIKE)]
     won = [
         1.0 if outputs[i] > outputs[j] else 0.5 if outputs[i] == outputs[j] else 0.0
         for group in groups
         for i, j in product(group, group)
         if targets[i] > targets[j]
     ]
-    order, chance = teaching._order(head, dev)
+    order, chance = rehearsal._order(head, dev)
     assert order == pytest.approx(np.mean(won))
 
     shuffled = []
     for _ in range(2000):
         values = draws.random((count, 1))
-        monkeypatch.setattr(teaching, "scored", lambda *_, v=values: [(0.0, own) for own in v])
-        shuffled.append(teaching._order(head, dev)[0])
+        monkeypatch.setattr(rehearsal, "scored", lambda *_, v=values: [(0.0, own) for own in v])
+        shuffled.append(rehearsal._order(head, dev)[0])
     assert chance == pytest.approx(0.5 + 2 * np.std(shuffled), abs=0.01)
     mixed = [np.array([9.0, -9.0]), np.array([0.1, 0.1])]  # one word in two; two, but only just
-    monkeypatch.setattr(teaching, "scored", lambda *_: [(0.0, own) for own in mixed])
+    monkeypatch.setattr(rehearsal, "scored", lambda *_: [(0.0, own) for own in mixed])
     two = LabelledFeatures(Features.of_words([]), np.array([2, 2]), np.array([0, 1]))
-    assert teaching._order(head, two)[0] == 1.0
+    assert rehearsal._order(head, two)[0] == 1.0
     one = LabelledFeatures(Features.of_words([]), lengths, np.zeros(count, np.int64))
-    monkeypatch.setattr(teaching, "scored", lambda *_: [(0.0, own) for own in words])
-    assert teaching._order(head, one) == (0.5, 1.0)  # nothing to compare: nothing is kept
+    monkeypatch.setattr(rehearsal, "scored", lambda *_: [(0.0, own) for own in words])
+    assert rehearsal._order(head, one) == (0.5, 1.0)  # nothing to compare: nothing is kept
 
 
-@pytest.mark.parametrize("settings", [{"tune_encoder": False}, {"loss": "token"}, {"pool": "max"}])
+@pytest.mark.parametrize("settings", [{"tune_encoder": False}, {"loss": "min-max"}, {"pool": "max"}])
 def test_rehearsal_without_a_student(bert: Path, settings: dict[str, Any]) -> None:
     chosen = {"encoder": str(bert), "tune_encoder": True, "rehearse": True} | settings
     with pytest.raises(SettingError, match="--rehearse goes with --tune-encoder"):
         tiny_labeler(epochs=1, **chosen).fit(reviews(20))
+
+
+CLEAN = [
+    tuple(f"the soup {word} warm today and so was the bread .".split()) for word in ("is", "was", "seems")
+]
+
+
+def test_clean_texts_are_rehearsed_with_beside_token_labels(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[tuple[str, ...]]] = []
+
+    def watched(encoder: Any, head: Any, texts: Any, *rest: Any, **options: Any) -> None:
+        seen.append(list(texts))
+        tune(encoder, head, texts, *rest, **options)
+
+    monkeypatch.setattr("exaudit.model.tuned.tune", watched)
+    monkeypatch.setattr(rehearsal, "_order", lambda *_: (0.9, 0.5))
+    plain = fit(bert, loss="token")
+    assert len(seen) == 1  # no rehearsal unless there is more to rehearse with than the labelled documents
+    assert plain.record_["tuning"]["rehearsal"] is None
+    model = fit(bert, loss="token", clean=CLEAN, work=tmp_path / "work")
+    own = sum(d.label == "negative" for d in reviews(40)[:30])
+    assert [len(texts) for texts in seen[1:]] == [rehearsal.ROUNDS * (own + len(CLEAN)), 30]
+    assert sum("soup" in text or "bread" in text for text in seen[1]) > rehearsal.ROUNDS
+    record = model.record_["tuning"]["rehearsal"]
+    assert (record["clean"], record["kept"]) == (3, True)
+    assert model.encoder_.fingerprint != plain.encoder_.fingerprint
+    again = fit(bert, loss="token", clean=CLEAN, work=tmp_path / "work", resume=True)
+    assert len(seen) == 3  # nothing was tuned again
+    assert again.encoder_.fingerprint == model.encoder_.fingerprint
+    fit(bert, loss="token", clean=CLEAN[:2], work=tmp_path / "work", resume=True)
+    assert len(seen) == 5  # other texts, another rehearsal
+
+    model.save(tmp_path / "model")
+    assert (
+        "encoder tuned after a rehearsal with 3 clean texts" in (tmp_path / "model" / "README.md").read_text()
+    )
+
+
+def test_clean_texts_that_do_not_help_leave_no_trace(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearsal, "_order", lambda *_: (0.55, 0.5))
+    dropped, plain = fit(bert, loss="token", clean=CLEAN), fit(bert, loss="token")
+    assert not dropped.record_["tuning"]["rehearsal"]["kept"]
+    assert dropped.encoder_.fingerprint == plain.encoder_.fingerprint
+    kept = fit(bert, loss="token", rehearse=True)  # as told, with the labelled documents alone
+    assert kept.record_["tuning"]["rehearsal"]["clean"] == 0
+    assert kept.encoder_.fingerprint != plain.encoder_.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "go with --tune-encoder and token labels"),
+        ({"loss": "token", "tune_encoder": False}, "go with --tune-encoder and token labels"),
+        ({"loss": "token", "rehearse": False}, "leave --clean or --no-rehearse out"),
+    ],
+)
+def test_clean_texts_without_a_rehearsal(bert: Path, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        fit(bert, clean=CLEAN, **settings)
+
+
+def test_texts_that_are_labelled_positive_are_not_clean(bert: Path) -> None:
+    positive = next(d for d in reviews(40) if d.label == "positive")
+    bare = Document("bare", "", positive.tokens, None, positive.token_labels)
+    for one in (positive, bare):
+        with pytest.raises(DataError, match=f"the clean text '{one.id}' .* take it out"):
+            fit(bert, loss="token", clean=[one])
+    fit(bert, loss="token", clean=[Document("news", "", CLEAN[0], "news")])  # of another kind, and unlabelled
