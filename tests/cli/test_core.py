@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from exaudit.cli import run
+from exaudit.cli.train import _kept
 from exaudit.data.sample import write_sample
 from exaudit.model.fitting import INHERITED
 from exaudit.model.labeler import Labeler
@@ -232,27 +233,50 @@ def test_wrong_files_and_options_get_one_line(
         assert not (tmp_path / "out.partial").exists(), arguments
 
 
-def test_clean_texts_come_as_plain_lines_or_in_a_table(
+def test_clean_texts_come_in_a_file_of_any_kind(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small = ["--encoder", str(tiny_bert(tmp_path / "bert")), "--filters", "10", "--epochs", "1"]
     tuned = ["--format", "conll", *small, "--tune-encoder", "--loss", "token", "--rehearse"]
-    lines = tmp_path / "news.txt"
-    lines.write_text("It rained all day , he said .\nThe talks went on .\n")
-    table = tmp_path / "news.csv"
-    table.write_text("text,label\nThe talks went on .,c\n")
-    for clean, count in ((lines, 2), (table, 1)):
-        out = tmp_path / clean.suffix[1:]
-        arguments = ["train", data / "learner.dev.tsv", "--out", out, *tuned, "--clean", clean]
-        assert run([str(a) for a in arguments]) == 0
-        assert "after a rehearsal (" in capsys.readouterr().err
+    clean = tmp_path / "clean"
+    train = ["train", data / "learner.dev.tsv", *tuned, "--clean"]
+    kinds = {
+        "news.txt": "It rained all day , he said .\nThe talks went on .\n",
+        "news.csv": "id,text,label\n7,It rained .,c\n7,The talks went on .,c\n",  # whose ids do not matter
+        "news": '{"text": "It rained ."}\n{"text": "The talks went on ."}\n',
+    }
+    for name, text in kinds.items():
+        clean = tmp_path / name
+        clean.write_text(text)
+        out = tmp_path / f"model-{name}"
+        assert run([str(a) for a in (*train, clean, "--out", out)]) == 0
+        told = capsys.readouterr().err
+        assert ", 2 clean texts\n" in told
+        assert "after a rehearsal (" in told
         record = json.loads((out / "model.json").read_text())["record"]
-        assert record["tuning"]["rehearsal"]["clean"] == count
-    table.write_text("text,label\nThe talks went on .,c\nThe talks goes on .,i\n")
-    said = fails(
-        capsys, "train", data / "learner.dev.tsv", "--out", tmp_path / "no", *tuned, "--clean", table
+        assert record["tuning"]["rehearsal"]["clean"] == 2
+    for name, text, line, what in (
+        (
+            "bad.csv",
+            "text,label\nIt rained .,c\nThe talks goes on .,i\n",
+            3,
+            "the label of the positive class, 'i'",
+        ),
+        ("bad.txt", "0 It rained .\n1 The talks goes on .\n", 1, "has the unknown label '0'"),
+    ):
+        bad = tmp_path / name
+        bad.write_text(text)
+        assert f"{bad}:{line}: " in (said := fails(capsys, *train, bad, "--out", tmp_path / "no"))
+        assert what in said
+
+
+def test_a_rehearsal_that_was_dropped_is_told() -> None:
+    rehearsal = {"dev_order": 0.55, "needed": 0.6, "kept": False}
+    record = {"tuning": {"rehearsal": rehearsal}, "history": {"best": 2}}
+    assert _kept(record) == (
+        "rehearsal dropped (55% of pairs of dev documents in the right order, less than 60%; --rehearse keeps it all "
+        "the same), kept epoch 2"
     )
-    assert "the clean text '2' (--clean) is labelled 'i', and so not clean; take it out" in said
 
 
 def test_a_full_disk_leaves_nothing_half_written(

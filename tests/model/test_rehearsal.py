@@ -230,8 +230,9 @@ def test_clean_texts_that_do_not_help_leave_no_trace(bert: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "go with --tune-encoder and token labels"),
-        ({"loss": "token", "tune_encoder": False}, "go with --tune-encoder and token labels"),
+        ({}, "go with --tune-encoder and --loss token, and not with --init"),
+        ({"loss": "token", "tune_encoder": False}, "go with --tune-encoder and --loss token"),
+        ({"loss": "token", "pool": "max"}, "and not with --init, --pool max or filters wider than one"),
         ({"loss": "token", "rehearse": False}, "leave --clean or --no-rehearse out"),
     ],
 )
@@ -240,10 +241,35 @@ def test_clean_texts_without_a_rehearsal(bert: Path, settings: dict[str, Any], m
         fit(bert, clean=CLEAN, **settings)
 
 
-def test_texts_that_are_labelled_positive_are_not_clean(bert: Path) -> None:
+def test_texts_of_the_positive_class_or_of_none_known_are_not_clean(bert: Path) -> None:
     positive = next(d for d in reviews(40) if d.label == "positive")
     bare = Document("bare", "", positive.tokens, None, positive.token_labels)
     for one in (positive, bare):
-        with pytest.raises(DataError, match=f"the clean text '{one.id}' .* take it out"):
+        with pytest.raises(DataError, match=f"the clean text '{one.id}' has the label of the positive class"):
             fit(bert, loss="token", clean=[one])
-    fit(bert, loss="token", clean=[Document("news", "", CLEAN[0], "news")])  # of another kind, and unlabelled
+    with pytest.raises(DataError, match="document 'x' has the unknown label '1'"):
+        fit(bert, loss="token", clean=[Document("x", "", CLEAN[0], "1")])
+    with pytest.raises(SettingError, match="clean is one string"):
+        fit(bert, loss="token", clean="the soup is warm .")
+
+
+def test_dev_documents_of_one_class_cannot_judge_a_rehearsal(bert: Path) -> None:
+    documents = reviews(40)
+    train, dev = documents[:30], [d for d in documents[30:] if d.label == "negative"]
+    model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1, loss="token")
+    with pytest.raises(DataError, match="all of one class, and cannot tell whether a rehearsal"):
+        model.fit(train, dev=dev, clean=CLEAN)
+    assert (
+        model.set_params(rehearse=True)
+        .fit(train, dev=dev, clean=CLEAN)
+        .record_["tuning"]["rehearsal"]["kept"]
+    )
+
+
+def test_a_rehearsal_needs_texts(bert: Path) -> None:
+    wrong = [
+        Document(d.id, d.text, d.tokens, None, d.token_labels) for d in reviews(60) if d.label == "positive"
+    ]
+    model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1, loss="token", rehearse=True)
+    with pytest.raises(DataError, match="there is nothing to rehearse with"):
+        model.fit(wrong[:20], dev=wrong[20:])

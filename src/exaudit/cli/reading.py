@@ -18,9 +18,7 @@ from exaudit.errors import DataError
 __all__ = ["Reading", "reads"]
 
 # Arguments that hold documents: where one alone is given, an error without a file's name is about that one.
-FILES = (
-    "file", "a", "b", "boundary", "clean", "dev", "preview", "reference", "targets", "test", "test_pairs",
-)  # fmt: skip
+FILES = ("file", "a", "b", "boundary", "dev", "preview", "reference", "targets", "test", "test_pairs")
 
 
 @dataclass(frozen=True)

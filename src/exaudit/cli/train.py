@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from exaudit.cli.files import read
 from exaudit.cli.options import Device, say
 from exaudit.cli.reading import Reading, reads
 from exaudit.data.document import Document
@@ -41,13 +40,14 @@ def train(
     rehearse: Annotated[
         bool | None,
         typer.Option(
-            help="Let the encoder first learn to spot changed words; by default, if that tells the dev documents apart."
+            help="Let the encoder first learn to spot changed words, or not; by default, if that tells the dev "
+            "documents apart (with --loss token: only with --clean)."
         ),
     ] = None,
     clean: Annotated[
         Path | None,
         typer.Option(
-            help="Texts without a positive word, one a line or a table, to rehearse with (--loss token)."
+            help="Texts without a positive word, one a line, to rehearse with before --loss token --tune-encoder."
         ),
     ] = None,
     teachers: Annotated[
@@ -95,9 +95,11 @@ def train(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model folder.")] = False,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
+    from exaudit.data.labels import LabelNames
     from exaudit.errors import DataError
     from exaudit.model.fitting import epochs_of
     from exaudit.model.labeler import Labeler
+    from exaudit.model.rehearsal import clean_texts
 
     work = _work_folder(out, resume=resume, overwrite=overwrite)
     documents = reading.read(file, need_labels=True)
@@ -108,7 +110,9 @@ def train(
         raise DataError(
             "the boundary of the tokens is tuned with token labels, and some documents have none", boundary
         )
-    texts = [] if clean is None else _read_clean(clean, reading)
+    texts = None if clean is None else _read_clean(clean, reading)
+    if clean is not None and texts is not None:  # once more in fit, where the name of the file is not known
+        clean_texts(texts, LabelNames.infer(documents, positive=positive, path=file), path=clean)
     start = None if init is None else Labeler.load(init, device=device)
     if start is not None:
         _refuse_what_is_inherited(context)
@@ -141,6 +145,7 @@ def train(
     )
     say(
         f"{len(documents):,} documents for training, {len(held_out) if held_out else 'a tenth of them'} for dev"
+        + (f", {len(texts):,} clean texts" if texts else "")
     )
     work.mkdir(parents=True, exist_ok=True)
     try:
@@ -192,7 +197,12 @@ def _kept(record: dict[str, Any]) -> str:
     after = ""
     if rehearsal:
         order = f"{100 * rehearsal['dev_order']:.0f}% of pairs of dev documents in the right order"
-        after = f"after a rehearsal ({order}), " if rehearsal["kept"] else f"rehearsal dropped ({order}), "
+        needed = f"less than {100 * rehearsal['needed']:.0f}%; --rehearse keeps it all the same"
+        after = (
+            f"after a rehearsal ({order}), "
+            if rehearsal["kept"]
+            else f"rehearsal dropped ({order}, {needed}), "
+        )
     if "kept" not in tuning:
         return f"{after}kept epoch {record['history']['best']}"
     merits = ", ".join(f"{who} {100 * merit:.1f}" for who, merit in tuning["dev"].items())
@@ -200,12 +210,8 @@ def _kept(record: dict[str, Any]) -> str:
 
 
 def _read_clean(path: Path, reading: Reading) -> list[Document]:
-    """By its own ending, whatever FILE is; where that tells of no format, plain text, a text a line."""
-    from exaudit.data.readers import ENDINGS
-
-    if {*ENDINGS, ".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes}:
-        return read(path, text_column=reading.text_column)
-    return read(path, format="text")
+    """A file of any kind, whatever FILE is, but with its columns; one that does not tell its kind is plain text."""
+    return reading.read_beside(path, format=None, columns=None, id_column="", untold="text")
 
 
 def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:

@@ -18,7 +18,7 @@ from exaudit.data.source import Line, read_lines
 from exaudit.data.table import read_table, split_row
 from exaudit.errors import DataError, SettingError
 
-__all__ = ["ENDINGS", "FORMATS", "iter_documents", "read_documents"]
+__all__ = ["FORMATS", "iter_documents", "read_documents"]
 
 FORMATS = ("jsonl", "csv", "tsv", "conll", "lines", "text")
 ENDINGS = {
@@ -39,6 +39,7 @@ def iter_documents(
     columns: str | Sequence[str] | None = None,
     token_labels: str | os.PathLike[str] | None = None,
     need_labels: bool = False,
+    untold: str | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Document]:
     """Documents of a file, one by one; `-` reads standard input (JSONL unless `format` says otherwise).
@@ -48,6 +49,7 @@ def iter_documents(
     columns       names of all columns of a table without a header, such as "id,label,text"
     token_labels  a file parallel to `lines`, with a label per word
     need_labels   a document without a label is an error
+    untold        the format of a file that does not tell its own
     notes         takes what was skipped; without it, that is issued as `DataWarning` at the end
     """
     if format is not None and format not in FORMATS:
@@ -57,7 +59,9 @@ def iter_documents(
     names = [name.strip() for name in columns.split(",")] if isinstance(columns, str) else columns
     lines = read_lines(path, own)
     head = list(islice(lines, HEAD))
-    own.format = format or _find_format(path, [text for _, text in head], names, text_column, label_column)
+    own.format = format or _find_format(
+        path, [text for _, text in head], names, text_column, label_column, untold
+    )
     if names is not None and own.format not in ("csv", "tsv"):
         raise SettingError(f"--columns goes with tables (csv, tsv), not with {own.format}")
     if token_labels is not None and own.format != "lines":
@@ -125,6 +129,7 @@ def _find_format(
     columns: Sequence[str] | None,
     text_column: str | None,
     label_column: str | None,
+    untold: str | None,
 ) -> str:
     suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
@@ -152,6 +157,8 @@ def _find_format(
             return "lines"
     if "\t" in rows[0] or ending in (".tsv", ".tab"):
         return _find_tab_format(path, head, rows, text_column, label_column)
+    if untold is not None:
+        return untold
     raise DataError(
         f"cannot tell the format from the ending {ending!r} or the first line {rows[0].strip()[:60]!r}; "
         f"pass --format, one of {', '.join(FORMATS)}",

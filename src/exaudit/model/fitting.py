@@ -17,7 +17,7 @@ from exaudit.errors import DataError, SettingError
 from exaudit.head.training import TrainingConfig, evaluate, scored, train
 from exaudit.metrics import best_offset, stable_offset
 from exaudit.model.assembly import Part, build_vocabulary, copy_head, load_encoder, new_head
-from exaudit.model.rehearsal import rehearsed
+from exaudit.model.rehearsal import clean_texts, rehearsed
 from exaudit.model.teaching import taught
 from exaudit.model.tuned import Plan, tuned
 
@@ -63,7 +63,7 @@ def fit(
         documents, dev = _hold_out(documents, names, labeler.seed)
     vocabulary = build_vocabulary(labeler, documents) if init is None else init.vocabulary_
     data, chooser = (Part.of(part, names, vocabulary) for part in (documents, dev))
-    texts = [_clean_text(document, names) for document in clean]
+    texts = clean_texts(clean, names)
     encoder = (
         init.encoder_ if init is not None else None if labeler.encoder == "none" else load_encoder(labeler)
     )
@@ -143,40 +143,28 @@ def _boundary(labeler: Labeler, config: TrainingConfig) -> str:
 
 def _check_tuning(labeler: Labeler, init: Labeler | None, *, clean: bool) -> None:
     """Refuse what could have no effect, or two wishes at once."""
-    anew = labeler.tune_encoder and _by_words(labeler, init)
-    if labeler.teachers < 1 or (labeler.teachers > 1 and not (anew and labeler.loss == "document")):
+    loss = labeler.loss if labeler.tune_encoder and _plain(labeler, init) else None
+    but = "and not with --init, --pool max or filters wider than one"
+    if labeler.teachers < 1 or (labeler.teachers > 1 and loss != "document"):
         raise SettingError(
-            f"teachers is {labeler.teachers}; several go with --tune-encoder and document labels, from the start"
+            f"teachers is {labeler.teachers}; several go with --tune-encoder and document labels, {but}"
         )
-    if labeler.rehearse and not (anew and labeler.loss in ("document", "token")):
-        raise SettingError("--rehearse goes with --tune-encoder and document or token labels, from the start")
-    if clean and not (anew and labeler.loss == "token"):
-        raise SettingError(
-            "clean texts (--clean) go with --tune-encoder and token labels (--loss token), from the start"
-        )
+    if labeler.rehearse and loss not in ("document", "token"):
+        raise SettingError(f"--rehearse goes with --tune-encoder and document or token labels, {but}")
+    if clean and loss != "token":
+        raise SettingError(f"clean texts (--clean) go with --tune-encoder and --loss token, {but}")
     if clean and labeler.rehearse is not None and not labeler.rehearse:
         raise SettingError("clean texts are for a rehearsal: leave --clean or --no-rehearse out")
 
 
-def _clean_text(document: Document, names: LabelNames) -> tuple[str, ...]:
-    """Its words, unless a label says that it is not clean."""
-    marks = names.token_targets(document)
-    if document.label == names.positive or (marks is not None and marks.any()):
-        raise DataError(
-            f"the clean text {document.id!r} (--clean) is labelled {names.positive!r}, and so not clean; take it out",
-            line=document.line or None,
-        )
-    return document.tokens
-
-
-def _by_words(labeler: Labeler, init: Labeler | None) -> bool:
-    """Whether a new model scores words by themselves, if its encoder is tuned."""
+def _plain(labeler: Labeler, init: Labeler | None) -> bool:
+    """Whether the model is new, and scores each word by itself."""
     return init is None and tuple(labeler.widths) == (1,) and labeler.pool in (None, "none")
 
 
 def _teaches(labeler: Labeler, init: Labeler | None) -> bool:
     """Whether a teacher and a student are what tuning means here: document labels, and words by themselves."""
-    return labeler.loss == "document" and _by_words(labeler, init)
+    return labeler.loss == "document" and _plain(labeler, init)
 
 
 def epochs_of(labeler: Labeler) -> int:

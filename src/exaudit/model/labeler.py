@@ -144,7 +144,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         dev: Sequence[Any] | tuple[Sequence[Any], Sequence[Any]] | None = None,
         init: Labeler | None = None,
-        clean: Sequence[Any] = (),
+        clean: Sequence[Any] | None = None,
         work: str | Path | None = None,
         resume: bool = False,
         group: str | None = None,
@@ -165,7 +165,8 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             as_documents(*dev) if isinstance(dev, tuple) else None if dev is None else as_documents(dev)
         )
         plan = Plan(None if work is None else Path(work), resume, report, group)
-        fitting.fit(self, documents, held_out, init=init, plan=plan, clean=as_documents(clean))
+        spare = () if clean is None else as_documents(clean, name="clean")
+        fitting.fit(self, documents, held_out, init=init, plan=plan, clean=spare)
         self.classes_ = _classes(self.names_, y)
         return self
 
@@ -299,11 +300,11 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labeler
 
 
-def as_documents(X: Sequence[Any], y: Sequence[Any] | None = None) -> list[Document]:
+def as_documents(X: Sequence[Any], y: Sequence[Any] | None = None, *, name: str = "X") -> list[Document]:
     """Texts, token lists or Documents as Documents, with labels y where given."""
     if isinstance(X, str):
-        raise SettingError("X is one string; give a list of texts")
-    documents = list(_each_document(X))
+        raise SettingError(f"{name} is one string; give a list of texts")
+    documents = list(_each_document(X, name))
     if y is None:
         return documents
     if len(y) != len(documents):
@@ -314,7 +315,7 @@ def as_documents(X: Sequence[Any], y: Sequence[Any] | None = None) -> list[Docum
     ]
 
 
-def _each_document(X: Iterable[Any]) -> Iterator[Document]:
+def _each_document(X: Iterable[Any], name: str = "X") -> Iterator[Document]:
     for number, item in enumerate(X, 1):
         if isinstance(item, Document):
             document = item
@@ -324,11 +325,11 @@ def _each_document(X: Iterable[Any]) -> Iterator[Document]:
             document = Document.from_tokens(item, id=str(number))
         else:
             raise SettingError(
-                f"item {number} of X is a {type(item).__name__}; give texts, lists of tokens or Documents"
+                f"item {number} of {name} is a {type(item).__name__}; give texts, lists of tokens or Documents"
             )
         if not document.tokens:
             raise DataError(
-                f"document {document.id!r} is empty: it has no tokens", line=document.line or None
+                f"document {document.id!r} of {name} is empty: it has no tokens", line=document.line or None
             )
         yield document
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,10 @@ import numpy as np
 from exaudit._device import pick_device
 from exaudit.data.changes import Changer
 from exaudit.data.document import Document
+from exaudit.data.labels import LabelNames
 from exaudit.encode.features import Features
 from exaudit.encode.transformer import Transformer
+from exaudit.errors import DataError
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head
 from exaudit.head.training import scored
@@ -29,7 +32,7 @@ from exaudit.model.tuned import Plan, settings_for, tune_or_resume
 if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
 
-__all__ = ["rehearsed"]
+__all__ = ["clean_texts", "rehearsed"]
 
 ROUNDS = 10  # how often each text is rehearsed with, each time changed otherwise
 WORDS = 2_000_000  # of each kind of text at most: rehearsed with, and learnt from what may stand where
@@ -42,14 +45,27 @@ Texts = Sequence[Sequence[str]]
 def rehearsed(
     labeler: Labeler, encoder: Transformer, data: Part, dev: Part, plan: Plan, *, clean: Texts = ()
 ) -> tuple[Transformer, dict[str, Any] | None]:
-    """The encoder once it can spot changed words; the one given, if that does not tell the dev documents apart."""
+    """The encoder once it can spot changed words; the one given, if that does not tell the dev documents apart.
+
+    clean : further texts without a positive word.
+    """
     known = [d.tokens for d in data.documents]
     own = [tokens for tokens, target in zip(known, data.labels.targets, strict=True) if target == 0]
     draws = np.random.default_rng([labeler.seed, 11])
     pairs = _changed(own, Changer(_some(known, draws), seed=labeler.seed), draws)
     if clean:
         pairs += _changed(clean, Changer(_some(clean, draws), seed=labeler.seed), draws)
-    if not pairs:
+    judged = labeler.rehearse or len(set(dev.labels.targets.tolist())) == 2
+    if labeler.rehearse and not pairs:
+        raise DataError(
+            "there is nothing to rehearse with: no training document is of the negative class; give --clean"
+        )
+    if clean and not judged:
+        raise DataError(
+            "the dev documents are all of one class, and cannot tell whether a rehearsal with clean texts is to the "
+            "point; give dev documents of both, or --rehearse"
+        )
+    if not pairs or not judged:
         return encoder, None
     part = _part(pairs)
     fresh = encoder.twin(upper_layers(labeler, encoder))
@@ -59,9 +75,25 @@ def rehearsed(
     found = tune_or_resume(fresh, head, part, settings, replace(plan, group=None), "rehearsal")
 
     order, chance = _order(found.head, dev.encoded(labeler, found.encoder))
-    kept = bool(labeler.rehearse) or order >= max(TO_THE_POINT, chance)
-    record = {**found.record, "texts": len(pairs), "clean": len(clean), "dev_order": order, "kept": kept}
+    needed = max(TO_THE_POINT, chance)
+    kept = bool(labeler.rehearse) or order >= needed
+    texts = {"texts": len(pairs), "clean": len(clean)}
+    record = {**found.record, **texts, "dev_order": order, "needed": needed, "kept": kept}
     return found.encoder if kept else encoder, record
+
+
+def clean_texts(
+    documents: Sequence[Document], names: LabelNames, *, path: str | PathLike[str] | None = None
+) -> list[tuple[str, ...]]:
+    """Their words, unless a label says that one is not clean."""
+    for document in documents:
+        if names.document_target(document, path=path) == 1:
+            raise DataError(
+                f"the clean text {document.id!r} has the label of the positive class, {names.positive!r}; take it out",
+                path,
+                document.line or None,
+            )
+    return [document.tokens for document in documents]
 
 
 def _order(head: Head, dev: LabelledFeatures) -> tuple[float, float]:
