@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from exaudit.cli.options import Device, say
 from exaudit.cli.reading import Reading, reads
-from exaudit.data.document import Document
+
+if TYPE_CHECKING:
+    from exaudit.data.labels import LabelNames
 
 __all__ = ["train"]
 
@@ -99,7 +101,6 @@ def train(
     from exaudit.errors import DataError
     from exaudit.model.fitting import epochs_of
     from exaudit.model.labeler import Labeler
-    from exaudit.model.rehearsal import clean_texts
 
     work = _work_folder(out, resume=resume, overwrite=overwrite)
     documents = reading.read(file, need_labels=True)
@@ -110,9 +111,9 @@ def train(
         raise DataError(
             "the boundary of the tokens is tuned with token labels, and some documents have none", boundary
         )
-    texts = None if clean is None else _read_clean(clean, reading)
-    if clean is not None and texts is not None:  # once more in fit, where the name of the file is not known
-        clean_texts(texts, LabelNames.infer(documents, positive=positive, path=file), path=clean)
+    texts = None
+    if clean is not None:
+        texts = _read_clean(clean, reading, LabelNames.infer(documents, positive=positive, path=file))
     start = None if init is None else Labeler.load(init, device=device)
     if start is not None:
         _refuse_what_is_inherited(context)
@@ -196,22 +197,24 @@ def _kept(record: dict[str, Any]) -> str:
     rehearsal = tuning.get("rehearsal")
     after = ""
     if rehearsal:
-        order = f"{100 * rehearsal['dev_order']:.0f}% of pairs of dev documents in the right order"
-        needed = f"less than {100 * rehearsal['needed']:.0f}%; --rehearse keeps it all the same"
-        after = (
-            f"after a rehearsal ({order}), "
-            if rehearsal["kept"]
-            else f"rehearsal dropped ({order}, {needed}), "
-        )
+        after = f"({100 * rehearsal['dev_order']:.0f}% of pairs of dev documents in the right order"
+        if rehearsal["kept"]:
+            after = f"after a rehearsal {after}), "
+        else:
+            needed = f"{100 * rehearsal['needed']:.0f}%"
+            after = f"rehearsal dropped {after}, less than {needed}; --rehearse keeps it all the same), "
     if "kept" not in tuning:
         return f"{after}kept epoch {record['history']['best']}"
     merits = ", ".join(f"{who} {100 * merit:.1f}" for who, merit in tuning["dev"].items())
     return f"{after}kept the {tuning['kept']} (dev documents: {merits})"
 
 
-def _read_clean(path: Path, reading: Reading) -> list[Document]:
-    """A file of any kind, whatever FILE is, but with its columns; one that does not tell its kind is plain text."""
-    return reading.read_beside(path, format=None, columns=None, id_column="", untold="text")
+def _read_clean(path: Path, reading: Reading, names: LabelNames) -> list[tuple[str, ...]]:
+    """Texts of a file of any kind, whatever FILE is, but with its columns; plain text, if it does not tell its kind."""
+    from exaudit.model.rehearsal import clean_texts
+
+    documents = reading.read_beside(path, format=None, columns=None, id_column="", untold="text")
+    return clean_texts(documents, names, path=path)
 
 
 def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:

@@ -49,14 +49,14 @@ def grammar(run: Run) -> Iterator[Figures]:
         yield run.step(f"fce-uniCNN-{seed}", partial(_zero_shot, run, fce, seed))
     # What needs no model of another step comes first, the longest before all: several processes may share the work.
     yield run.step("fce-news-trained", partial(_trained_on_news, run, fce, news))
+    for seed in run.settings.seeds if run.settings.tune_encoder else ():
+        yield run.step(f"fce-clean-{seed}", partial(_supervised_with_clean, run, fce, news, seed))
     yield run.step("fce-cnn", partial(_cnn, run, fce))
     yield run.step("fce-two-filters", partial(_two_filters, run, fce))
     yield run.step("fce-widths", partial(_wide, run, fce))
     for seed in run.settings.seeds:
         yield run.step(f"fce-mm-{seed}", partial(_min_max, run, fce, seed))
         yield run.step(f"fce-supervised-{seed}", partial(_supervised, run, fce, seed))
-        if run.settings.tune_encoder:
-            yield run.step(f"fce-clean-{seed}", partial(_supervised_with_clean, run, fce, news, seed))
     for name in (UNICNN, MM, S):
         yield run.step(f"fce-evidence-{_plain(name)}", _Audit(run, fce, news, name, run.seed).figures)
     for seed in run.settings.seeds[1:]:

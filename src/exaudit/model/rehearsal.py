@@ -51,12 +51,8 @@ def rehearsed(
     """
     known = [d.tokens for d in data.documents]
     own = [tokens for tokens, target in zip(known, data.labels.targets, strict=True) if target == 0]
-    draws = np.random.default_rng([labeler.seed, 11])
-    pairs = _changed(own, Changer(_some(known, draws), seed=labeler.seed), draws)
-    if clean:
-        pairs += _changed(clean, Changer(_some(clean, draws), seed=labeler.seed), draws)
     judged = labeler.rehearse or len(set(dev.labels.targets.tolist())) == 2
-    if labeler.rehearse and not pairs:
+    if labeler.rehearse and not (own or clean):
         raise DataError(
             "there is nothing to rehearse with: no training document is of the negative class; give --clean"
         )
@@ -65,8 +61,12 @@ def rehearsed(
             "the dev documents are all of one class, and cannot tell whether a rehearsal with clean texts is to the "
             "point; give dev documents of both, or --rehearse"
         )
-    if not pairs or not judged:
+    if not judged or not (own or clean):
         return encoder, None
+    draws = np.random.default_rng([labeler.seed, 11])
+    pairs = _changed(own, Changer(_some(known, draws), seed=labeler.seed), draws)
+    if clean:
+        pairs += _changed(clean, Changer(_some(clean, draws), seed=labeler.seed), draws)
     part = _part(pairs)
     fresh = encoder.twin(upper_layers(labeler, encoder))
     settings = settings_for(labeler, fresh, part, "document+token", epochs=1, rate=3e-4)
