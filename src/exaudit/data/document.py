@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from exaudit.errors import DataError
 
-__all__ = ["Document"]
+__all__ = ["Document", "Label"]
+
+Label = str | tuple[str, ...]  # a tuple: several labels, perhaps none
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Document:
     id: str
     text: str
     tokens: tuple[str, ...]
-    label: str | None = None
+    label: Label | None = None
     token_labels: tuple[str, ...] | None = None
     meta: Mapping[str, str] = field(default_factory=dict, hash=False)
     line: int = 0
@@ -45,7 +47,7 @@ class Document:
         text: str,
         *,
         id: str = "",
-        label: str | None = None,
+        label: Label | None = None,
         token_labels: Sequence[str] | None = None,
         meta: Mapping[str, str] | None = None,
         line: int = 0,
@@ -61,7 +63,7 @@ class Document:
         *,
         id: str = "",
         text: str | None = None,
-        label: str | None = None,
+        label: Label | None = None,
         token_labels: Sequence[str] | None = None,
         meta: Mapping[str, str] | None = None,
         line: int = 0,
