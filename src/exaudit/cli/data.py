@@ -41,7 +41,11 @@ def sample(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write the files.")],
     seed: Annotated[int, typer.Option()] = 0,
 ) -> None:
-    """Write the built-in sample: reviews and learner sentences, with token-level truth."""
+    """Write the built-in samples, with token-level truth.
+
+    Reviews (two classes), learner sentences (right or wrong), requests to a town hall (twenty classes), and
+    complaints about a hotel (several labels each).
+    """
     from exaudit.data.sample import write_sample
 
     for path in write_sample(folder, seed=seed):
