@@ -44,7 +44,7 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     rows = [
         b"id,text,label",
         b"1,fine,pos",
-        b"2,caf\xe9,neg",
+        b"2,caf\x81,neg",
         b"1,twice,neg",
         b"4,,pos",
         b"5,too,many,cells",
@@ -82,7 +82,7 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     assert report.documents == 11
     assert report.unlabelled == 1
     text = report.render()
-    assert "what to do: save the file as UTF-8" in text
+    assert "what to do: name the file's encoding with --encoding" in text
     assert "line 4: '1', first in line 2" in text
     assert "line 7: 'neg' here, 'pos' in line 2" in text
     values = report.to_json()
