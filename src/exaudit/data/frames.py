@@ -14,7 +14,7 @@ __all__ = ["is_table", "table_records"]
 
 def is_table(value: Any) -> bool:
     """Whether `read_documents` can read it. They are known by what they can do."""
-    return _is_frame(value) or _is_dataset(value) or hasattr(value, "__arrow_c_stream__")
+    return _is_frame(value) or _is_dataset(value) or _is_arrow(value)
 
 
 def table_records(table: Any) -> Iterator[Record]:
@@ -23,7 +23,7 @@ def table_records(table: Any) -> Iterator[Record]:
         return _frame_records(table)
     if _is_dataset(table):
         return _dataset_records(table)
-    if hasattr(table, "__arrow_c_stream__"):
+    if _is_arrow(table):
         return arrow.stream_records(table)
     if isinstance(table, Mapping) and table and all(_is_dataset(value) for value in table.values()):
         splits = ", ".join(map(repr, table))
@@ -39,6 +39,11 @@ def _is_frame(value: Any) -> bool:
 
 def _is_dataset(value: Any) -> bool:
     return hasattr(value, "features") and callable(getattr(value, "iter", None))
+
+
+def _is_arrow(value: Any) -> bool:
+    # a single column gives itself as a stream too, but has no schema
+    return hasattr(value, "__arrow_c_stream__") and hasattr(value, "schema")
 
 
 def _frame_records(frame: Any) -> Iterator[Record]:
