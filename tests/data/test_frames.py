@@ -11,6 +11,7 @@ from exaudit.data import arrow, iter_documents, read_documents
 from exaudit.data.frames import is_table
 from exaudit.data.notes import DataWarning, Notes
 from exaudit.errors import DataError, SettingError
+from exaudit.model.documents import as_documents
 
 pandas = pytest.importorskip("pandas")
 
@@ -99,3 +100,10 @@ def test_what_is_no_table(value: Any) -> None:
     assert not is_table(value)
     with pytest.raises(SettingError, match="give a path, a data frame, a data set"):
         read_documents(value)
+
+
+def test_a_table_in_place_of_documents() -> None:
+    frame = pandas.DataFrame({"text": ["a", "b"], "label": [1, 0]})
+    assert [(d.text, d.label) for d in as_documents(frame)] == [("a", "1"), ("b", "0")]
+    assert [d.label for d in as_documents(frame, ["x", "y"])] == ["x", "y"]
+    assert [d.text for d in as_documents(frame["text"])] == ["a", "b"]
