@@ -44,10 +44,7 @@ def train(
     if init is not None:
         settings = settings.inheriting(init.settings)
     _check_pretraining(settings, init)
-    if init is None:
-        labels = LabelSet.infer(documents, settings.positive, values=values)
-    else:
-        labels = init.labels
+    labels = LabelSet.infer(documents, settings.positive, values=values) if init is None else init.labels
     if dev is None:
         documents, dev = hold_out(documents, labels, settings.seed)
     vocabulary = build_vocabulary(settings, documents) if init is None else init.vocabulary
