@@ -140,9 +140,9 @@ def test_names_of_classes(tmp_path: Path) -> None:
     [
         (
             {"text_column": "x"},
-            "no column 'x'; columns found: 'Review', 'label', 'stars'; name one with --text",
+            "no column 'x'; columns found: 'Review', 'label', 'stars'; name one with `text_column`",
         ),
-        ({"label_column": "x"}, "no column 'x'; .*--label-column"),
+        ({"label_column": "x"}, "no column 'x'; .*`label_column`"),
         ({"text_column": "stars"}, r"a.parquet:1: the text is not a string: found 5"),
         ({"need_labels": True}, r"a.parquet:2: a document has no label: column 'label' has none"),
         ({"id_column": "label", "label_column": "label"}, "text, label and id must be different columns"),
@@ -163,7 +163,7 @@ def test_a_missing_column_is_one_error(tmp_path: Path) -> None:
 def test_options_that_have_no_use(tmp_path: Path) -> None:
     path = write(pa.table(COLUMNS), tmp_path / "a.parquet")
     for option, value in (("columns", "a,b"), ("encoding", "utf-8"), ("token_labels", path)):
-        with pytest.raises(SettingError, match=f"--{option.replace('_', '-')} goes with .* not with parquet"):
+        with pytest.raises(SettingError, match=f"`{option}` goes with .* not with parquet"):
             read_documents(path, **{option: value})
 
 
@@ -192,7 +192,7 @@ def test_damaged_files(tmp_path: Path, name: str) -> None:
 
 def test_parquet_where_text_is_asked_for(tmp_path: Path) -> None:
     path = write(pa.table(COLUMNS), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=r"this is a Parquet file; .*without another --format"):
+    with pytest.raises(DataError, match=r"this is a Parquet file; .*without another `format`"):
         read_documents(path, format="csv")
 
 

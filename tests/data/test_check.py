@@ -82,7 +82,7 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     assert report.documents == 11
     assert report.unlabelled == 1
     text = report.render()
-    assert "what to do: name the file's encoding with --encoding" in text
+    assert "what to do: name the file's encoding with `encoding`" in text
     assert "line 4: '1', first in line 2" in text
     assert "line 7: 'neg' here, 'pos' in line 2" in text
     values = report.to_json()

@@ -38,7 +38,7 @@ def test_encodings_are_told_apart_and_named(tmp_path: Path, written: str, named:
     lines, notes = read(tmp_path, FRENCH.encode(written))
     assert lines == FRENCH.splitlines(keepends=True)
     (note,) = notes
-    assert f"the file is not UTF-8; read as {named} (--encoding names another)" in note
+    assert f"the file is not UTF-8; read as {named} (`encoding` names another)" in note
     assert read(tmp_path, FRENCH.encode(written), written) == (lines, [])  # named: nothing to tell
 
 
@@ -73,7 +73,7 @@ def test_cp1252_is_found_late_and_in_a_stream(tmp_path: Path, monkeypatch: pytes
 )
 def test_what_cannot_be_told_must_be_named(tmp_path: Path, text: str, written: str) -> None:
     content = b"plain\n" + text.encode(written)
-    with pytest.raises(DataError, match=r"file:2: a line is not UTF-8: byte 0x.. at byte \d+.*--encoding"):
+    with pytest.raises(DataError, match=r"file:2: a line is not UTF-8: byte 0x.. at byte \d+.*`encoding`"):
         list(read_lines(_file(tmp_path, content), Notes(tmp_path / "file")))
     assert read(tmp_path, content, written) == (["plain\n", text], [])
 

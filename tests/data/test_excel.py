@@ -58,7 +58,7 @@ def test_columns_labels_and_sheets(tmp_path: Path) -> None:
     assert [d.label for d in read_documents(path, notes=notes, **options)] == [("x", "y"), ()]
     (warning,) = notes.warnings()
     assert "the workbook has 3 sheets; only the first, 'Sheet', is read" in warning
-    with pytest.raises(DataError, match=r"a.xlsx:1: --columns names 2 columns, but the first row has 3"):
+    with pytest.raises(DataError, match=r"a.xlsx:1: `columns` names 2 columns, but the first row has 3"):
         read_documents(path, columns="text,label")
     with pytest.raises(DataError, match=r"a.xlsx:1: no column of a usual name .*'a', 'x|y', 'more'"):
         read_documents(path)

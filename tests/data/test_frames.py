@@ -67,7 +67,7 @@ def test_problems_name_the_row() -> None:
         read_documents(frame[:0])
     with pytest.warns(DataWarning, match=r"^DataFrame: a document has no words; skipped \(once: line 2\)"):
         read_documents(pandas.DataFrame({"text": ["a", ""]}))
-    with pytest.raises(SettingError, match=r"--columns goes with tables .* not with DataFrame"):
+    with pytest.raises(SettingError, match=r"`columns` goes with tables .* not with DataFrame"):
         read_documents(frame, columns="a,b")
 
 

@@ -105,7 +105,7 @@ def test_given_offsets_are_kept() -> None:
         ("[" * 100_000, r"a line is not JSON"),
         ("[1]", r"not a JSON object: found list"),
         ('{"text": "\\ud800"}', r"half of a surrogate pair"),
-        ({"x": 1}, r"neither text nor tokens: fields found: 'x'; .*--text-column"),
+        ({"x": 1}, r"neither text nor tokens: fields found: 'x'; .*`text_column`"),
         ({"text": 5}, r"the text is not a string: found 5"),
         ({"text": "a", "label": {"x": 1}}, r"'label' is not a name or a number: found {\"x\": 1}"),
         ({"text": "a", "label": ["x", None]}, r"a list in 'label' has an empty label"),
@@ -136,7 +136,7 @@ def test_bad_lines(line: Any, message: str) -> None:
 
 
 def test_missing_fields_are_named() -> None:
-    with pytest.raises(DataError, match=r"no field 'x': fields found: 'text'; name one with --label-column"):
+    with pytest.raises(DataError, match=r"no field 'x': fields found: 'text'; name one with `label_column`"):
         read({"text": "a"}, label_column="x")
     with pytest.raises(DataError, match=r"a document has no label: fields found: 'text'"):
         read({"text": "a"}, need_labels=True)

@@ -68,7 +68,7 @@ def test_wrong_paths(tmp_path: Path) -> None:
 def test_bad_utf8_names_line_and_byte(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes("fine é\n".encode() + b"caf\xe9 au lait\nfine\n")  # UTF-8 so far: this line is damaged
-    message = r"file:2: a line is not UTF-8: byte 0xe9 at byte 4 of the line, after 'caf'; .*--encoding"
+    message = r"file:2: a line is not UTF-8: byte 0xe9 at byte 4 of the line, after 'caf'; .*`encoding`"
     with pytest.raises(DataError, match=message):
         lines_of(path)
     notes = Notes(path, keep_going=True)

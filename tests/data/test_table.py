@@ -40,11 +40,11 @@ def test_columns_by_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"file.csv:1: no column of a usual name .*'foo', 'bar'.*--text-column.*--columns"),
+        ({}, r"file.csv:1: no column of a usual name .*'foo', 'bar'.*`text_column`.*`columns`"),
         ({"text_column": "baz"}, r"no column 'baz'; columns found: 'foo', 'bar'"),
-        ({"text_column": "foo", "label_column": "x"}, r"no column 'x'.*'foo', 'bar'.*--label-column"),
-        ({"text_column": "foo", "need_labels": True}, r"holds the label.*'foo', 'bar'.*--label-column"),
-        ({"text_column": "foo", "id_column": "x"}, r"no column 'x'.*--id-column"),
+        ({"text_column": "foo", "label_column": "x"}, r"no column 'x'.*'foo', 'bar'.*`label_column`"),
+        ({"text_column": "foo", "need_labels": True}, r"holds the label.*'foo', 'bar'.*`label_column`"),
+        ({"text_column": "foo", "id_column": "x"}, r"no column 'x'.*`id_column`"),
         ({"text_column": "foo", "label_column": "foo"}, "different columns"),
     ],
 )
@@ -177,6 +177,6 @@ def test_several_labels(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="the label separator is blank"):
         read(tmp_path, content, label_separator=" ")
     with pytest.raises(
-        SettingError, match="--label-separator goes with tables, jsonl and conll, not with text"
+        SettingError, match="`label_separator` goes with tables, jsonl and conll, not with text"
     ):
         read(tmp_path, content, label_separator="|", format="text")

@@ -11,6 +11,7 @@ import typer
 
 from exaudit.cli.options import say
 from exaudit.cli.reading import Reading, reads
+from exaudit.cli.wording import name_options
 
 __all__ = ["app"]
 
@@ -31,7 +32,7 @@ def check(
     if not file.exists():
         raise DataError("there is no such file; check the path", file)
     report = inspect(file, **asdict(reading))
-    typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else report.render())
+    typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else name_options(report.render()))
     if report.errors:
         raise typer.Exit(1)
 
@@ -72,7 +73,7 @@ def fetch(
 
     known = data_sets.catalogue()
     if name == "list":
-        typer.echo("\n\n".join(data.summary() for data in known.values()))
+        typer.echo(name_options("\n\n".join(data.summary() for data in known.values())))
         return
     if name in known:
         say(known[name].licence_text() + "\n")

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from exaudit.cli.wording import name_options
+
 if TYPE_CHECKING:
     from exaudit.data.document import Document
-    from exaudit.model.labeler import Labeler
+    from exaudit.model.model import Model as TrainedModel
 
 __all__ = ["Device", "Encoder", "Model", "say", "telling_length"]
 
@@ -26,15 +28,15 @@ Encoder = Annotated[str | None, typer.Option(help="Where the model's Transformer
 
 def say(message: str) -> None:
     """A line for the person at the terminal; standard output stays for results."""
-    typer.echo(message, err=True)
+    typer.echo(name_options(message), err=True)
 
 
-def telling_length(labeler: Labeler, documents: Iterable[Document]) -> Iterator[Document]:
+def telling_length(model: TrainedModel, documents: Iterable[Document]) -> Iterator[Document]:
     """The documents as they come; the first time that some are longer than the model reads, say so."""
     rest, whole, told = iter(documents), True, False
     while chunk := list(islice(rest, CHUNK)):
         whole = whole and len(chunk) < CHUNK
-        if not told and (note := labeler.note_on_length(chunk)):
+        if not told and (note := model.note_on_length(chunk)):
             say(note if whole else f"lines {chunk[0].line} to {chunk[-1].line}: {note}")
             told = True
         whole = False

@@ -195,7 +195,7 @@ class _Tally:
                 "an id is used twice",
                 document.line,
                 detail=f"{document.id!r}, first in line {first}",
-                advice="make the ids unique, or name another column with --id-column ('' numbers the documents)",
+                advice="make the ids unique, or name another column with `id_column` ('' numbers the documents)",
             )
         key, word_labels = _digest(document.tokens), _digest(map(str, document.token_labels or ()))
         line, label, first_word_labels = self.texts.setdefault(

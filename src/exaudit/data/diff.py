@@ -148,7 +148,7 @@ def _value(document: Document, column: str) -> str:
     if value is None:
         raise DataError(
             f"document {document.id!r} has no column {column!r} to pair it by; columns beside text, label and id: "
-            f"{listed(list(document.meta)) or 'none'}; name one with --pair-column",
+            f"{listed(list(document.meta)) or 'none'}; name one with `pair_column`",
             line=document.line or None,
         )
     return value.strip()

@@ -84,7 +84,7 @@ class Decoder:
         if not self._certain and _looks_western(raw + following()):
             self._encoding, self._certain = "cp1252", True
             self._notes.warn(
-                "the file is not UTF-8; read as cp1252 (--encoding names another)", number, where
+                "the file is not UTF-8; read as cp1252 (`encoding` names another)", number, where
             )
             return self.decode(raw, number)
         before = raw[max(0, error.start - 20) : error.start].decode(self._encoding, errors="replace")
@@ -92,7 +92,7 @@ class Decoder:
             f"a line is not {'UTF-8' if self._encoding == 'utf-8' else self._encoding}",
             number,
             detail=f"{where}, after {before!r}",
-            advice="name the file's encoding with --encoding, or save it as UTF-8",
+            advice="name the file's encoding with `encoding`, or save it as UTF-8",
         )
         return raw.decode(self._encoding, errors="replace")
 

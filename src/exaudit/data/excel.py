@@ -54,7 +54,7 @@ def read_excel(
     if columns is not None:
         if len(columns) < len(names):
             raise DataError(
-                f"--columns names {len(columns)} columns, but the first row has {len(names)}", path, line
+                f"`columns` names {len(columns)} columns, but the first row has {len(names)}", path, line
             )
         names = list(columns)
         rows = chain([first], rows)

@@ -38,7 +38,7 @@ class Layout:
             found = None if wanted == "" else find_column(names, wanted, usual)
             if found is None and (needed or wanted):
                 what = f"no column {wanted!r}" if wanted else f"no column of a usual name holds the {role}"
-                raise DataError(f"{what}; columns found: {listed(names)}; name one with --{role}-column")
+                raise DataError(f"{what}; columns found: {listed(names)}; name one with `{role}_column`")
             return found
 
         text = place("text", text_column, TEXT_NAMES, True)

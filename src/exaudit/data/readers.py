@@ -122,7 +122,7 @@ def checked(documents: Iterable[Document], source: Source) -> Iterator[Document]
         if line != document.line:
             raise DataError(
                 f"two documents have the id {document.id!r}, in lines {line} and {document.line}; make "
-                "the ids unique, or name another column with --id-column ('' numbers the documents)",
+                "the ids unique, or name another column with `id_column` ('' numbers the documents)",
                 path,
                 document.line,
             )
@@ -158,13 +158,13 @@ def _check_options(
 ) -> None:
     """Refuse what the format has no use for."""
     if columns is not None and format not in ("csv", "tsv", "excel"):
-        raise SettingError(f"--columns goes with tables (csv, tsv, excel), not with {format}")
+        raise SettingError(f"`columns` goes with tables (csv, tsv, excel), not with {format}")
     if token_labels is not None and format != "lines":
-        raise SettingError(f"--token-labels goes with the format `lines`, not with {format}")
+        raise SettingError(f"`token_labels` goes with the format `lines`, not with {format}")
     if encoding is not None and format not in TEXT_FORMATS:
-        raise SettingError(f"--encoding goes with files of text, not with {format}")
+        raise SettingError(f"`encoding` goes with files of text, not with {format}")
     if label_separator is not None and format in ("lines", "text"):
-        raise SettingError(f"--label-separator goes with tables, jsonl and conll, not with {format}")
+        raise SettingError(f"`label_separator` goes with tables, jsonl and conll, not with {format}")
 
 
 def _records(source: Source, format: str) -> Iterator[Record]:
@@ -239,7 +239,7 @@ def _find_format(
         return untold
     raise DataError(
         f"cannot tell the format from the ending {ending!r} or the first line {rows[0].strip()[:60]!r}; "
-        f"pass --format, one of {', '.join(FORMATS)}",
+        f"pass `format`, one of {', '.join(FORMATS)}",
         path,
         1,
     )
@@ -263,7 +263,7 @@ def _find_tab_format(
         return "conll"
     raise DataError(
         f"cannot tell whether this is a table or has a token in each line; its first line has {listed(header)}; pass "
-        "--format tsv (with --text-column, or --columns if there is no header) or --format conll",
+        "`format=tsv` (with `text_column`, or `columns` if there is no header) or `format=conll`",
         path,
         1,
     )

@@ -113,19 +113,17 @@ def _find_roles(
             raise FieldError(f"no {word} {wanted!r}", found, f"name one with {option}")
         return None if place is None else names[place]
 
-    text = name_of(text_column, TEXT_NAMES, "--text-column")
-    label = name_of(label_column, LABEL_NAMES, "--label-column")
-    id_ = None if id_column == "" else name_of(id_column, ID_NAMES, "--id-column")
+    text = name_of(text_column, TEXT_NAMES, "`text_column`")
+    label = name_of(label_column, LABEL_NAMES, "`label_column`")
+    id_ = None if id_column == "" else name_of(id_column, ID_NAMES, "`id_column`")
     tokens = "tokens" if "tokens" in names else None
     token_labels = next((name for name in TOKEN_LABEL_NAMES if name in names), None)
     if text is None and tokens is None:
         raise FieldError(
-            "a document has neither text nor tokens", found, f"name the {word} of the text with --text-column"
+            "a document has neither text nor tokens", found, f"name the {word} of the text with `text_column`"
         )
     if need_labels and label is None and token_labels is None and tokens is None:
-        raise FieldError(
-            "a document has no label", found, f"add a `label`, or name its {word} with --label-column"
-        )
+        raise FieldError("a document has no label", found, f"add one, or name its {word} with `label_column`")
     given = [name for name in (text, label, id_) if name is not None]
     if len(set(given)) < len(given):
         raise FieldError(f"text, label and id must be different {word}s", found, "name others")

@@ -29,8 +29,8 @@ PACKERS: dict[bytes, Callable[[BinaryIO], Any]] = {
 }
 FOREIGN = {
     b"PK\x03\x04": "a zip archive; unpack it (an Excel file must be .xlsx, and a file of its own)",
-    b"PAR1": "a Parquet file; give it as a file of its own, and without another --format",
-    b"ARROW1": "an Arrow file; give it as a file of its own, and without another --format",
+    b"PAR1": "a Parquet file; give it as a file of its own, and without another `format`",
+    b"ARROW1": "an Arrow file; give it as a file of its own, and without another `format`",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it first, or use gzip, xz or bzip2",
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or CSV",
     b"%PDF": "a PDF file; extract its text first",
@@ -49,7 +49,7 @@ def read_lines(path: str | os.PathLike[str], notes: Notes, encoding: str | None 
             wide = _check_start(start, encoding, path)
             if wide is not None:
                 if encoding is None:
-                    notes.warn(f"the file is not UTF-8; read as {wide} (--encoding names another)")
+                    notes.warn(f"the file is not UTF-8; read as {wide} (`encoding` names another)")
                 for number, text in enumerate(_wide_lines(stream, wide), start=1):
                     yield number, text
             else:
@@ -74,7 +74,7 @@ def read_lines(path: str | os.PathLike[str], notes: Notes, encoding: str | None 
             ) from None
         except UnicodeError as error:
             raise DataError(
-                f"the line is not {wide} ({error}); name another encoding with --encoding", path, number + 1
+                f"the line is not {wide} ({error}); name another encoding with `encoding`", path, number + 1
             ) from None
         except OSError as error:
             raise DataError(f"the file cannot be read ({error.strerror or error})", path) from None

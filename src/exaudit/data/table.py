@@ -87,14 +87,14 @@ def _find_delimiter(
             else f"no column {text_column!r}"
         )
         raise DataError(
-            f"{what}; columns found: {listed(found)}; name one with --text-column, or, if the file has no header, "
-            "all of them with --columns"
+            f"{what}; columns found: {listed(found)}; name one with `text_column`, or, if the file has no header, "
+            "all of them with `columns`"
         )
     for delimiter, cells in splits:
         if len(cells) == len(columns):
             return delimiter, list(columns)
     raise DataError(
-        f"--columns names {len(columns)} columns, but the first row has {len(found)}: {listed(found)}; "
+        f"`columns` names {len(columns)} columns, but the first row has {len(found)}: {listed(found)}; "
         "name every column, in order"
     )
 
