@@ -73,9 +73,9 @@ def test_no_consistent_gain_needs_one_case_without_gain() -> None:
 def test_every_claim_that_an_experiment_makes_is_in_words_and_the_other_way_round() -> None:
     used: dict[str, str] = {}
     for experiment in EXPERIMENTS.values():
-        source = Path(exaudit.experiments.__path__[0]) / f"{experiment.module}.py"
-        for name in re.findall(r"\.add_claim\(\s*\"([\w-]+)\"", source.read_text(encoding="utf-8")):
-            used[name] = experiment.id
+        for source in Path(exaudit.experiments.__path__[0]).glob(f"{experiment.module}*.py"):
+            for name in re.findall(r"\.add_claim\(\s*\"([\w-]+)\"", source.read_text(encoding="utf-8")):
+                used[name] = experiment.id
     assert used == {claim.id: claim.experiment for claim in CLAIMS.values()}
 
 

@@ -20,7 +20,8 @@ from exaudit.experiments.corpora import Reviews, Splits, read_contrast, read_rev
 from exaudit.experiments.paper import paper_tables
 from exaudit.experiments.run import Run, RunSettings
 from exaudit.experiments.sample import write_corpora
-from exaudit.experiments.sentiment import sentiment, training_sets
+from exaudit.experiments.sentiment import sentiment
+from exaudit.experiments.sentiment_data import training_sets
 from exaudit.experiments.step_result import StepResult
 from exaudit.metrics import best_offset
 from exaudit.model.labeler import Labeler

@@ -4,7 +4,8 @@ corpora           a folder of data becomes documents, split and paired as in the
 run, workers      a folder of results: models and finished steps, so that a stopped run goes on; several processes
 scoring           labelled documents under a model, evaluated token by token
 supported_model   a model with a support set
-grammar, sentiment, annotation   the experiments; examples: sentences with their exemplars
+grammar, sentiment, annotation   the experiments; their models and data (grammar_models, sentiment_data), and what a
+                  support set adds (grammar_support, sentiment_support, examples)
 registry          which experiments there are, and the files that each reads
 step_result       what a step found
 paper             what the paper printed

@@ -15,9 +15,9 @@ from exaudit.data.diff import FORMER
 from exaudit.data.document import Document
 from exaudit.experiments.corpora import Contrast, Reviews, read_contrast, read_reviews
 from exaudit.experiments.run import Run
-from exaudit.experiments.scoring import Bools, Scored, score
+from exaudit.experiments.scoring import Bools, Scored, accuracy_gain, score
 from exaudit.experiments.step_result import StepResult
-from exaudit.metrics import Counts, Difference, best_offset, paired_bootstrap
+from exaudit.metrics import Difference, best_offset
 from exaudit.model.labeler import Labeler
 
 __all__ = ["annotation"]
@@ -105,15 +105,13 @@ def _subsets(name: str, negative: Bools) -> dict[str, Bools]:
 
 def _over_half(right: Bools) -> Difference:
     """Accuracy above that of a coin. The reviews of a pair are drawn together."""
-    ours = [Counts(hits, 2 - hits, 0, 0) for hits in right.sum(0).tolist()]
-    return paired_bootstrap(lambda c: c.precision, ours, [Counts(1, 1, 0, 0)] * len(ours))
+    return accuracy_gain(right.T, np.tile([True, False], (right.shape[1], 1)))
 
 
 def _negative_over_positive(right: Bools, negative: Bools) -> Difference:
     """Every pair has a negative review and a positive one."""
     sides = (np.where(negative[0], *order) for order in ((right[0], right[1]), (right[1], right[0])))
-    ours, others = ([Counts(int(r), int(not r), 0, 0) for r in side.tolist()] for side in sides)
-    return paired_bootstrap(lambda c: c.precision, ours, others)
+    return accuracy_gain(*(side[:, None] for side in sides))
 
 
 def _tokens(result: StepResult, test: Scored, whole: Evaluation, dev: Scored, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ from exaudit.metrics import Counts, Difference, paired_bootstrap, token_metrics
 from exaudit.model.labeler import Labeler
 from exaudit.model.scores import TokenScores
 
-__all__ = ["Bools", "Ints", "Scored", "TokenEvaluation", "score"]
+__all__ = ["Bools", "Ints", "Scored", "TokenEvaluation", "accuracy_gain", "score"]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -38,6 +38,11 @@ class TokenEvaluation:
         """Some of precision, recall, f1, f0.5 and mcc, in percent."""
         metrics = self.metrics()
         return [100 * metrics[name] for name in names]
+
+    @property
+    def f05(self) -> float:
+        """In percent."""
+        return self.percent("f0.5")[0]
 
     def gain_over(self, other: TokenEvaluation, metric: str = "f0.5") -> Difference:
         """How much better than `other` on the same documents, with an interval drawn over documents."""
@@ -114,3 +119,17 @@ def score(labeler: Labeler, documents: Sequence[Document], *, exemplars: bool = 
     known = [targets for targets in token_targets if targets is not None]
     truth = np.concatenate(known) if len(known) == len(documents) else np.zeros(0, np.int8)
     return Scored(scores, truth, targets)
+
+
+def accuracy_gain(ours: Iterable[Bools], others: Iterable[Bools]) -> Difference:
+    """How much more often answers are right, with an interval drawn over documents.
+
+    An array says for each answer on one document (or on a pair, which is drawn together) whether it is right.
+    """
+    counts = (
+        [Counts(int(right.sum()), int((~right).sum()), 0, 0) for right in answers]
+        for answers in (ours, others)
+    )
+    return paired_bootstrap(
+        lambda c: c.precision, *counts
+    )  # of right and wrong answers, this is the accuracy
