@@ -22,7 +22,7 @@ from exaudit.experiments.results import Results
 from exaudit.experiments.run import Run, RunSettings
 from exaudit.experiments.sample import write_corpora
 from exaudit.experiments.workers import _work
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
 
 SMALL = ("--sample", "--epochs", "1", "--filters", "20", "--encoder", "none", "--device", "cpu")
 
@@ -121,8 +121,8 @@ def test_a_second_run_does_nothing_and_shows_the_same(
     def fail(*_: object, **__: object) -> NoReturn:
         raise AssertionError("nothing is to be trained or labelled again")
 
-    monkeypatch.setattr(Labeler, "fit", fail)
-    monkeypatch.setattr(Labeler, "iter_label", fail)
+    monkeypatch.setattr("exaudit.experiments.run.train", fail)
+    monkeypatch.setattr(Model, "iter_label", fail)
     before = {path: path.read_bytes() for path in finished.iterdir() if path.is_file()}
     again = said(capsys, "reproduce", "all", *SMALL, "--seeds", "0,1", "--out", finished)
     assert {path: path.read_bytes() for path in before} == before
@@ -163,7 +163,7 @@ def test_a_run_that_was_stopped_is_shown_as_far_as_it_came_and_goes_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Labeler, "fit", stop)
+        patch.setattr("exaudit.experiments.run.train", stop)
         assert cli(["reproduce", "fce", *SMALL, "--seeds", "0,1", "--out", str(tmp_path)]) == 130
     assert sorted(path.stem for path in (tmp_path / "steps").iterdir()) == ["fce-mm-0", "fce-uniCNN-0"]
     whole = said(capsys, "reproduce", "fce", *SMALL, "--seeds", "0,1", "--out", tmp_path)

@@ -122,7 +122,7 @@ def test_a_finished_run_trains_nothing_again(
     def fail(*_: Any, **__: Any) -> None:
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(Labeler, "fit", fail)
+    monkeypatch.setattr("exaudit.experiments.run.train", fail)
     assert list(annotation(run)) == found
     (run.folder / "steps" / "annotation-contrast.json").unlink()  # as if killed before it was done
     again = list(annotation(run))[1]

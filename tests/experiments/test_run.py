@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,11 +13,17 @@ from filelock import FileLock
 
 from exaudit.data.document import Document
 from exaudit.data.sample import sample_documents
+from exaudit.encode.transformer import Transformer
 from exaudit.errors import SettingError
+from exaudit.experiments import run as module
 from exaudit.experiments.run import Run, RunSettings
 from exaudit.experiments.step_result import StepResult
 from exaudit.metrics import Difference
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
+from exaudit.model.options import RunOptions
+from exaudit.model.settings import Settings
+from exaudit.model.train import train as train_model
+from tiny import tiny_bert
 
 SMALL = RunSettings(encoder="none", filters=8, epochs=1)
 
@@ -154,8 +159,9 @@ def test_a_model_is_trained_once_and_read_back_after_that(
     first = new_run(tmp_path).model("m", train, dev, seed=5)
     left = {path.name for path in (tmp_path / "models").iterdir()}
     assert left - {".m.lock"} == {"m"}, "no working folder is left"
-    assert (first.encoder, first.filters, first.epochs, first.seed) == ("none", 8, 1, 5)
-    monkeypatch.setattr(Labeler, "fit", never)
+    own = first.settings
+    assert (own.encoder, own.filters, own.epochs, own.seed) == ("none", 8, 1, 5)
+    monkeypatch.setattr(module, "train", never)
     again = new_run(tmp_path).model("m", train, dev, seed=5)
     for a, b in zip(first.label(test), again.label(test), strict=True):
         np.testing.assert_array_equal(a.scores, b.scores)
@@ -167,17 +173,17 @@ def test_a_model_that_was_stopped_goes_on_from_its_checkpoint(
     train, dev, test = learners(30), learners(10, 30), learners(5, 40)
     settings = {"epochs": 3, "seed": 1}
     whole = new_run(tmp_path / "whole").model("m", train, dev, **settings)
-    fit, epochs = Labeler.fit, []
+    epochs: list[int] = []
 
-    def stopping(self: Labeler, *args: Any, **options: Any) -> Labeler:
+    def stopping(*args: Any, options: RunOptions, **more: Any) -> Model:
         def report(record: dict[str, Any]) -> None:
             epochs.append(record["epoch"])
             if record["epoch"] == 2 and epochs.count(1) == 1 and epochs.count(2) == 1:
                 raise KeyboardInterrupt
 
-        return fit(self, *args, **options, report=report)
+        return train_model(*args, options=replace(options, report=report), **more)
 
-    monkeypatch.setattr(Labeler, "fit", stopping)
+    monkeypatch.setattr(module, "train", stopping)
     with pytest.raises(KeyboardInterrupt):
         new_run(tmp_path / "stopped").model("m", train, dev, **settings)
     assert not (tmp_path / "stopped/models/m").exists()
@@ -191,14 +197,12 @@ def test_token_labels_are_seen_by_the_token_loss_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[str, set[bool]] = {}
-    fit = Labeler.fit
 
-    def looking(self: Labeler, X: Sequence[Document], **options: Any) -> Labeler:
-        every = [*X, *options["dev"]]
-        seen[self.loss] = {document.token_labels is not None for document in every}
-        return fit(self, X, **options)
+    def looking(settings: Settings, documents: list[Document], dev: list[Document], **more: Any) -> Model:
+        seen[settings.loss] = {document.token_labels is not None for document in (*documents, *dev)}
+        return train_model(settings, documents, dev, **more)
 
-    monkeypatch.setattr(Labeler, "fit", looking)
+    monkeypatch.setattr(module, "train", looking)
     run, train, dev = new_run(tmp_path), learners(30), learners(10, 30)
     run.model("base", train, dev)
     for loss in ("min-max", "token"):
@@ -210,10 +214,22 @@ def test_a_model_goes_on_from_the_one_named(tmp_path: Path) -> None:
     run, train, dev = new_run(tmp_path), learners(30), learners(10, 30)
     base = run.model("base", train, dev, vocabulary=50)
     after = run.model("after", learners(20, 50), dev, init="base", loss="min-max")
-    assert after.vocabulary_ is not None
-    assert base.vocabulary_ is not None
-    assert after.vocabulary_.to_list() == base.vocabulary_.to_list()
-    assert after.record_["initial"] == "document"
+    assert after.vocabulary is not None
+    assert base.vocabulary is not None
+    assert after.vocabulary.to_list() == base.vocabulary.to_list()
+    assert after.record["initial"]["loss"] == "document"
+
+
+def test_a_model_looks_into_the_feature_cache_before_it_encodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXAUDIT_CACHE", str(tmp_path / "cache"))
+    settings = replace(SMALL, encoder=str(tiny_bert(tmp_path / "bert")))
+    model = new_run(tmp_path / "run", settings).model("m", learners(30), learners(10, 30))
+    first = model.label(learners(5))
+    monkeypatch.setattr(Transformer, "batches", never)
+    for a, b in zip(first, model.label(learners(5)), strict=True):
+        np.testing.assert_array_equal(a.scores, b.scores)
 
 
 def test_a_run_does_not_go_on_with_other_data(tmp_path: Path) -> None:

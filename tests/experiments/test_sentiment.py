@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -24,8 +24,10 @@ from exaudit.experiments.sentiment import sentiment
 from exaudit.experiments.sentiment_data import training_sets
 from exaudit.experiments.step_result import StepResult
 from exaudit.metrics import best_offset
-from exaudit.model.labeler import Labeler
+from exaudit.model.folder import load_model
+from exaudit.model.model import Model
 from exaudit.model.scores import TokenScores
+from exaudit.model.settings import Settings
 from tiny import tiny_bert
 
 ORIG, PAIRED, DISJOINT = "Orig. (3.4k)", "Orig.+Rev. (1.7k+1.7k)", "Orig. disjoint+Rev. (1.7k+1.7k)"
@@ -217,11 +219,11 @@ def words(scores: Sequence[TokenScores]) -> tuple[list[float], list[bool]]:
 
 def test_review_and_word_rows_counted_again(run: Run, data: Path, found: list[StepResult]) -> None:
     reviews, contrast, tweets = read_reviews(data), read_contrast(data).revised, read_tweets(data)
-    labeler = Labeler.load(run.folder / "models" / "sentiment-paired", device="cpu")
-    boundary = best_offset(*map(np.array, words(labeler.label(reviews.orig.dev))))
+    model = load_model(run.folder / "models" / "sentiment-paired", device="cpu")
+    boundary = best_offset(*map(np.array, words(model.label(reviews.orig.dev))))
     accuracy, f = [], []
     for test in (reviews.orig.test, reviews.rev.test, contrast, tweets):
-        scores = labeler.label(test)
+        scores = model.label(test)
         right = [("Positive" if one.output > 0 else "Negative") == one.document.label for one in scores]
         accuracy.append(100 * sum(right) / len(right))
         if test is not tweets:
@@ -237,17 +239,17 @@ def test_review_and_word_rows_counted_again(run: Run, data: Path, found: list[St
 def test_rules_counted_again(run: Run, data: Path, found: list[StepResult]) -> None:
     """Nearest exemplars by brute force, for every support set."""
     reviews, contrast = read_reviews(data), read_contrast(data).revised
-    labeler = Labeler.load(run.folder / "models" / "sentiment-orig", device="cpu")
+    model = load_model(run.folder / "models" / "sentiment-orig", device="cpu")
     orig, rev = reviews.orig, reviews.rev
     supports = [orig.train, rev.train, [*orig.train, *rev.train], [*orig.dev, *rev.dev]]
     expected: dict[tuple[str, int], list[float]] = {}
     for support in supports:
-        known = labeler.label(support, exemplars=True)
+        known = model.label(support, exemplars=True)
         vectors = stacked(known)
         strong, true = words(known)
         positive = [one.document.label == "Positive" for one in known for _ in one.document.tokens]
         for test, documents in enumerate((orig.test, rev.test, contrast)):
-            scores = labeler.label(documents, exemplars=True)
+            scores = model.label(documents, exemplars=True)
             margins, truth = words(scores)
             nearest = [int(((vectors - r) ** 2).sum(1).argmin()) for r in stacked(scores)]
             borne_out = [m > 0 and strong[n] > 0 for m, n in zip(margins, nearest, strict=True)]
@@ -290,8 +292,8 @@ class Literal:
     """The K-NN of the Orig. model over a set of documents, with the originals as its support set, in plain loops."""
 
     def __init__(self, run: Run, orig: Sequence[Document], documents: Sequence[Document], knn: KNN) -> None:
-        labeler = Labeler.load(run.folder / "models" / "sentiment-orig", device="cpu")
-        known, self.scores = labeler.label(orig, exemplars=True), labeler.label(documents, exemplars=True)
+        model = load_model(run.folder / "models" / "sentiment-orig", device="cpu")
+        known, self.scores = model.label(orig, exemplars=True), model.label(documents, exemplars=True)
         vectors, (strength, _) = stacked(known), words(known)
         labels = [1 if one.document.label == "Positive" else -1 for one in known for _ in one.document.tokens]
         self.right = [("Positive" if s.output > 0 else "Negative") == s.document.label for s in self.scores]
@@ -375,8 +377,8 @@ def fail(*_: Any, **__: Any) -> Any:
 def test_a_finished_run_does_nothing_again(
     run: Run, found: list[StepResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Labeler, "fit", fail)
-    monkeypatch.setattr(Labeler, "iter_label", fail)
+    monkeypatch.setattr("exaudit.experiments.run.train", fail)
+    monkeypatch.setattr(Model, "iter_label", fail)
     assert untimed(sentiment(run)) == untimed(found)
 
 
@@ -385,7 +387,7 @@ def test_a_lost_step_is_found_again_without_training(
     run: Run, found: list[StepResult], lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (run.folder / "steps" / f"{lost}.json").unlink()
-    monkeypatch.setattr(Labeler, "fit", fail)
+    monkeypatch.setattr("exaudit.experiments.run.train", fail)
     assert untimed(sentiment(run)) == untimed(found)
 
 
@@ -430,13 +432,13 @@ def test_models_are_trained_as_in_the_paper(
 ) -> None:
     asked: list[tuple[Any, ...]] = []
 
-    def fit(self: Labeler, X: Sequence[Document], *, dev: Sequence[Document], **_: Any) -> Labeler:
-        assert all(d.token_labels is None for d in (*X, *dev))
-        asked.append((self.max_length, self.select, self.positive, self.tune_encoder, len(X), len(dev)))
+    def train(own: Settings, documents: Sequence[Document], dev: Sequence[Document], **_: Any) -> NoReturn:
+        assert all(d.token_labels is None for d in (*documents, *dev))
+        asked.append((own.max_length, own.select, own.positive, own.tune_encoder, len(documents), len(dev)))
         raise InterruptedError
 
-    monkeypatch.setattr(Labeler, "fit", fit)
-    run = Run(tmp_path / "run", data, RunSettings(encoder="none", tune_encoder=True), device="cpu")
+    monkeypatch.setattr("exaudit.experiments.run.train", train)
+    run = Run(tmp_path / "run", data, RunSettings(tune_encoder=True), device="cpu")
     with pytest.raises(InterruptedError):
         list(sentiment(run))
     assert asked == [(350, "accuracy", "Positive", True, 200, 40)]

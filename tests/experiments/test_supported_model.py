@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,7 +15,7 @@ from exaudit.data.sample import sample_documents
 from exaudit.experiments.scoring import Scored, TokenEvaluation, score
 from exaudit.experiments.supported_model import Searched, SupportedModel
 from exaudit.metrics import Counts, Difference, best_offset
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
 from exaudit.model.scores import TokenScores
 from tiny import tiny_labeler
 
@@ -28,11 +29,10 @@ def never(*_: object, **__: object) -> NoReturn:
 
 
 @pytest.fixture(scope="module")
-def labeler() -> Labeler:
-    model = tiny_labeler(epochs=8, learning_rate=5.0, batch_size=5)
-    model.fit([d.without_token_labels() for d in learners(150)], dev=learners(30, 150))
-    model.offset_ = 0.05  # so that a margin is not a score
-    return model
+def model() -> Model:
+    labeler = tiny_labeler(epochs=8, learning_rate=5.0, batch_size=5)
+    labeler.fit([d.without_token_labels() for d in learners(150)], dev=learners(30, 150))
+    return replace(labeler.model_, word_boundaries=(0.05,))  # so that a margin is not a score
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +41,14 @@ def support() -> list[Document]:
 
 
 @pytest.fixture(scope="module")
-def searched(labeler: Labeler, support: list[Document]) -> Searched:
-    return SupportedModel(labeler, support).search(learners(40, 200))
+def searched(model: Model, support: list[Document]) -> Searched:
+    return SupportedModel(model, support).search(learners(40, 200))
 
 
-def test_scored_documents_are_the_models_own(labeler: Labeler) -> None:
+def test_scored_documents_are_the_models_own(model: Model) -> None:
     documents = learners(20, 200)
-    scored = score(labeler, documents)
-    labelled = labeler.label(documents)
+    scored = score(model, documents)
+    labelled = model.label(documents)
     assert scored.margins.tolist() == [
         m for one in labelled for m in (one.scores - np.float32(0.05)).tolist()
     ]
@@ -63,9 +63,9 @@ def test_scored_documents_are_the_models_own(labeler: Labeler) -> None:
     assert scored.document_f1() == pytest.approx(f1_score(scored.targets, decisions, zero_division=0))
 
 
-def test_documents_without_token_labels_have_no_truth(labeler: Labeler) -> None:
+def test_documents_without_token_labels_have_no_truth(model: Model) -> None:
     some = [*learners(2), learners(1, 2)[0].without_token_labels()]
-    assert score(labeler, some).truth.size == 0
+    assert score(model, some).truth.size == 0
 
 
 def counted(scored: Scored, said: Sequence[bool], true: Sequence[bool], only: Sequence[bool]) -> list[Counts]:
@@ -114,9 +114,9 @@ def test_one_way_over_another_is_the_difference_on_the_same_documents(searched: 
         perfect.gain_over(TokenEvaluation(model.documents[1:]))
 
 
-def brute(labeler: Labeler, support: Sequence[Document], queries: Sequence[TokenScores]) -> list[list[int]]:
+def brute(model: Model, support: Sequence[Document], queries: Sequence[TokenScores]) -> list[list[int]]:
     """The eight nearest words of the support set for every word, by float64 distances to all of them."""
-    vectors = np.concatenate([np.asarray(s.exemplars) for s in labeler.label(support, exemplars=True)])
+    vectors = np.concatenate([np.asarray(s.exemplars) for s in model.label(support, exemplars=True)])
     near = []
     for one in queries:
         for vector in np.asarray(one.exemplars):
@@ -126,9 +126,9 @@ def brute(labeler: Labeler, support: Sequence[Document], queries: Sequence[Token
 
 
 @pytest.fixture(scope="module")
-def words(labeler: Labeler, support: list[Document]) -> dict[str, list[Any]]:
+def words(model: Model, support: list[Document]) -> dict[str, list[Any]]:
     """Every word of the support set: its score, its document's label, its own label."""
-    labelled = labeler.label(support)
+    labelled = model.label(support)
     return {
         "score": [s for one in labelled for s in one.margins.tolist()],
         "document": [d.label for d in support for _ in d.tokens],
@@ -137,10 +137,10 @@ def words(labeler: Labeler, support: list[Document]) -> dict[str, list[Any]]:
 
 
 def test_exemplars_are_the_nearest_words_of_the_support_set(
-    labeler: Labeler, support: list[Document], searched: Searched, words: dict[str, list[Any]]
+    model: Model, support: list[Document], searched: Searched, words: dict[str, list[Any]]
 ) -> None:
-    expected = brute(labeler, support, searched.scores)
-    vectors = np.concatenate([np.asarray(s.exemplars) for s in labeler.label(support, exemplars=True)])
+    expected = brute(model, support, searched.scores)
+    vectors = np.concatenate([np.asarray(s.exemplars) for s in model.label(support, exemplars=True)])
     queries = np.concatenate([np.asarray(s.exemplars) for s in searched.scores])
     assert searched.neighbours.rows.shape == (len(searched.margins), 8)
     for word, rows in enumerate(expected):
@@ -170,18 +170,18 @@ def test_rules_decide_by_the_nearest_word(searched: Searched, words: dict[str, l
 
 
 def test_the_support_set_grows_and_scored_documents_are_not_scored_again(
-    labeler: Labeler, support: list[Document], monkeypatch: pytest.MonkeyPatch
+    model: Model, support: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more, documents = learners(20, 300), learners(10, 200)
-    evidence = SupportedModel(labeler, support)
-    before = evidence.search(documents)
-    evidence.add(more)
+    supported = SupportedModel(model, support)
+    before = supported.search(documents)
+    supported.add(more)
     with monkeypatch.context() as patch:
-        patch.setattr(Labeler, "iter_label", never)
-        after = evidence.search(Scored(before.scores, before.truth, before.targets))
+        patch.setattr(Model, "iter_label", never)
+        after = supported.search(Scored(before.scores, before.truth, before.targets))
     assert (after.neighbours.distances <= before.neighbours.distances + 1e-6).all()
     vectors = [
-        np.concatenate([np.asarray(s.exemplars) for s in labeler.label(part, exemplars=True)])
+        np.concatenate([np.asarray(s.exemplars) for s in model.label(part, exemplars=True)])
         for part in (support, more)
     ]
     both = np.concatenate(vectors).astype(np.float64)

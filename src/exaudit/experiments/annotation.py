@@ -10,15 +10,15 @@ import numpy as np
 
 from exaudit.analyse.comparison import mark_sides
 from exaudit.analyse.evaluation import Evaluation
-from exaudit.analyse.features import By, Features
+from exaudit.analyse.features import By
 from exaudit.data.diff import FORMER
 from exaudit.data.document import Document
 from exaudit.experiments.corpora import Contrast, Reviews, read_contrast, read_reviews
 from exaudit.experiments.run import Run
-from exaudit.experiments.scoring import Bools, Scored, accuracy_gain, score
+from exaudit.experiments.scoring import Bools, Scored, accuracy_gain, features_of, score
 from exaudit.experiments.step_result import StepResult
 from exaudit.metrics import Difference, best_offset
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
 
 __all__ = ["annotation"]
 
@@ -36,7 +36,7 @@ def annotation(run: Run) -> Iterator[StepResult]:
     yield run.step("annotation-words", partial(_words, run, reviews))
 
 
-def _model(run: Run, reviews: Reviews) -> Labeler:
+def _model(run: Run, reviews: Reviews) -> Model:
     """Originals against revisions; the dev set chooses the epoch."""
     train, dev = (
         _marked(getattr(reviews.orig, split), getattr(reviews.rev, split)) for split in ("train", "dev")
@@ -72,8 +72,8 @@ def _researchers(run: Run, reviews: Reviews, contrast: Contrast) -> StepResult:
 
 
 def _told_apart(run: Run, reviews: Reviews, test: list[Document], table: str, name: str) -> StepResult:
-    labeler = _model(run, reviews)
-    scored = score(labeler, test)
+    model = _model(run, reviews)
+    scored = score(model, test)
     right = scored.correct.reshape(2, -1)  # (side, pairs)
     negative = np.array([d.meta[FORMER] == "Negative" for d in test]).reshape(2, -1)
     result = StepResult()
@@ -84,8 +84,9 @@ def _told_apart(run: Run, reviews: Reviews, test: list[Document], table: str, na
     result.add_claim(
         "negative-distinct", f"{ORIG}+{name}, accuracy", _negative_over_positive(right, negative)
     )
-    dev = score(labeler, _marked(reviews.orig.dev, reviews.rev.dev))
-    _tokens(result, scored, Evaluation.of(scored.scores, labeler.names_), dev, name)
+    dev = score(model, _marked(reviews.orig.dev, reviews.rev.dev))
+    (names,) = model.labels.views
+    _tokens(result, scored, Evaluation.of(scored.scores, names), dev, name)
     return result
 
 
@@ -135,9 +136,7 @@ def _tokens(result: StepResult, test: Scored, whole: Evaluation, dev: Scored, na
 
 def _words(run: Run, reviews: Reviews) -> StepResult:
     """N-grams and reviews of the dev set, of the class that they truly are."""
-    labeler = _model(run, reviews)
-    dev = _marked(reviews.orig.dev, reviews.rev.dev)
-    features = Features.of(labeler.iter_label(dev, total=len(dev)), labeler)
+    features = features_of(_model(run, reviews), _marked(reviews.orig.dev, reviews.rev.dev))
     result = StepResult()
     kinds: tuple[tuple[str, int, By, int], ...] = (
         ("annotation-unigrams", 1, "total", 10),

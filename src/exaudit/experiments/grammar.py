@@ -9,12 +9,11 @@ from functools import partial
 import numpy as np
 
 from exaudit.analyse.evaluation import Evaluation
-from exaudit.analyse.features import Features
 from exaudit.experiments.corpora import News, Splits, read_fce, read_news
 from exaudit.experiments.grammar_models import MIN_MAX, SUPERVISED, UNICNN, fce_model, file_name
 from exaudit.experiments.grammar_support import GrammarSupport
 from exaudit.experiments.run import Run
-from exaudit.experiments.scoring import Scored, TokenEvaluation, score
+from exaudit.experiments.scoring import Scored, TokenEvaluation, features_of, score
 from exaudit.experiments.step_result import StepResult, percent
 from exaudit.experiments.supported_model import SupportedModel
 from exaudit.metrics import best_offset, stable_offset
@@ -53,36 +52,37 @@ def grammar(run: Run) -> Iterator[StepResult]:
 
 def _zero_shot(run: Run, fce: Splits, seed: int) -> StepResult:
     result = StepResult(seed=seed)
-    labeler = fce_model(run, fce, UNICNN, seed)
-    test, dev = score(labeler, fce.test), score(labeler, fce.dev)
-    model = test.evaluate()
+    model = fce_model(run, fce, UNICNN, seed)
+    test, dev = score(model, fce.test), score(model, fce.dev)
+    evaluated = test.evaluate()
     result.add_row(
-        "fce-zero-shot", UNICNN, 100 * test.document_f1(), *model.percent("precision", "recall", "f1")
+        "fce-zero-shot", UNICNN, 100 * test.document_f1(), *evaluated.percent("precision", "recall", "f1")
     )
     result.add_row(
         "fce-online",
         "uniCNN, M=1000",
         100 * test.document_f1(),
-        *model.percent(*TOKEN_METRICS[:2], "f1", "f0.5"),
+        *evaluated.percent(*TOKEN_METRICS[:2], "f1", "f0.5"),
     )
-    result.add_row("fce-supervised", UNICNN, *model.percent(*TOKEN_METRICS))
+    result.add_row("fce-supervised", UNICNN, *evaluated.percent(*TOKEN_METRICS))
     result.add_row("fce-supervised", "uniCNN+1k", *_with_boundary(test, dev, 1000).percent(*TOKEN_METRICS))
     headline = ("precision", "recall", "f1", "f0.5")
-    result.add_row("fce-headline", UNICNN, 100 * test.document_f1(), *model.percent(*headline))
+    result.add_row("fce-headline", UNICNN, 100 * test.document_f1(), *evaluated.percent(*headline))
     for beta, name in ((1.0, "F1"), (0.5, "F0.5")):  # no token label is needed for this
-        evaluated = test.evaluate(test.margins > stable_offset(dev.largest, dev.targets, beta))
+        by_documents = test.evaluate(test.margins > stable_offset(dev.largest, dev.targets, beta))
         row = f"uniCNN, boundary by the dev documents' {name}"
-        result.add_row("fce-headline", row, 100 * test.document_f1(), *evaluated.percent(*headline))
+        result.add_row("fce-headline", row, 100 * test.document_f1(), *by_documents.percent(*headline))
     if seed != run.seed:  # a coin needs no second model
         return result
-    whole = Evaluation.of(test.scores, labeler.names_)
+    (names,) = model.labels.views
+    whole = Evaluation.of(test.scores, names)
     for name, baseline in (("Random", whole.random()), ("MajorityClass", whole.majority())):
         tokens = baseline.token_metrics() or {}
         values = percent(tokens, "precision", "recall", "f1")
         result.add_row("fce-zero-shot", name, 100 * baseline.document_metrics()["f1"], *values)
         decided = np.concatenate(baseline.tokens or []) > 0
         result.add_claim(
-            "zero-shot", f"uniCNN over {name}, F1", model.gain_over(test.evaluate(decided), "f1")
+            "zero-shot", f"uniCNN over {name}, F1", evaluated.gain_over(test.evaluate(decided), "f1")
         )
     return result
 
@@ -95,31 +95,31 @@ def _with_boundary(test: Scored, dev: Scored, count: int) -> TokenEvaluation:
 
 def _min_max(run: Run, fce: Splits, seed: int) -> StepResult:
     result = StepResult(seed=seed)
-    model = score(fce_model(run, fce, MIN_MAX, seed), fce.test).evaluate()
+    evaluated = score(fce_model(run, fce, MIN_MAX, seed), fce.test).evaluate()
     base = score(fce_model(run, fce, UNICNN, seed), fce.test).evaluate()
-    result.add_row("fce-supervised", MIN_MAX, *model.percent(*TOKEN_METRICS))
-    result.add_claim("min-max", "precision over uniCNN's", model.gain_over(base, "precision"))
-    result.add_claim("min-max", "recall under uniCNN's", base.gain_over(model, "recall"))
+    result.add_row("fce-supervised", MIN_MAX, *evaluated.percent(*TOKEN_METRICS))
+    result.add_claim("min-max", "precision over uniCNN's", evaluated.gain_over(base, "precision"))
+    result.add_claim("min-max", "recall under uniCNN's", base.gain_over(evaluated, "recall"))
     return result
 
 
 def _supervised(run: Run, fce: Splits, seed: int) -> StepResult:
     result = StepResult(seed=seed)
-    model = score(fce_model(run, fce, SUPERVISED, seed), fce.test).evaluate()
+    evaluated = score(fce_model(run, fce, SUPERVISED, seed), fce.test).evaluate()
     base = score(fce_model(run, fce, UNICNN, seed), fce.test).evaluate()
-    result.add_row("fce-supervised", SUPERVISED, *model.percent(*TOKEN_METRICS))
-    result.add_claim("supervised", "uniCNN+S* over uniCNN, F0.5", model.gain_over(base))
+    result.add_row("fce-supervised", SUPERVISED, *evaluated.percent(*TOKEN_METRICS))
+    result.add_claim("supervised", "uniCNN+S* over uniCNN, F0.5", evaluated.gain_over(base))
     return result
 
 
 def _cnn(run: Run, fce: Splits) -> StepResult:
     """The baseline over word vectors alone: widths 3, 4 and 5, a hundred filters each."""
-    labeler = run.model(
+    model = run.model(
         "fce-cnn", fce.train, fce.dev,
         encoder="none", widths=(3, 4, 5), filters=min(100, run.settings.filters),
         word_vectors=run.settings.word_vectors,
     )  # fmt: skip
-    test = score(labeler, fce.test)
+    test = score(model, fce.test)
     result = StepResult()
     values = test.evaluate().percent("precision", "recall", "f1")
     result.add_row("fce-zero-shot", "cnn", 100 * test.document_f1(), *values)
@@ -133,18 +133,18 @@ def _wide(run: Run, fce: Splits) -> StepResult:
         result.add_missing("fce-zero-shot", "CNN", TUNED_ONCE)
         result.add_missing("fce-supervised", "CNN+1k", TUNED_ONCE)
         return result
-    labeler = run.model(
+    model = run.model(
         "fce-widths", fce.train, fce.dev, widths=(3, 4, 5), filters=min(100, run.settings.filters)
     )
-    test, dev = score(labeler, fce.test), score(labeler, fce.dev)
-    model = test.evaluate()
+    test, dev = score(model, fce.test), score(model, fce.dev)
+    evaluated = test.evaluate()
     result.add_row(
-        "fce-zero-shot", "CNN", 100 * test.document_f1(), *model.percent("precision", "recall", "f1")
+        "fce-zero-shot", "CNN", 100 * test.document_f1(), *evaluated.percent("precision", "recall", "f1")
     )
     result.add_row("fce-supervised", "CNN+1k", *_with_boundary(test, dev, 1000).percent(*TOKEN_METRICS))
     unicnn = score(fce_model(run, fce, UNICNN, run.seed), fce.test).evaluate()
-    result.add_claim("width-one", "uniCNN over CNN, F0.5", unicnn.gain_over(model))
-    result.add_claim("width-one", "uniCNN over CNN, precision", unicnn.gain_over(model, "precision"))
+    result.add_claim("width-one", "uniCNN over CNN, F0.5", unicnn.gain_over(evaluated))
+    result.add_claim("width-one", "uniCNN over CNN, precision", unicnn.gain_over(evaluated, "precision"))
     return result
 
 
@@ -153,8 +153,8 @@ def _two_filters(run: Run, fce: Splits) -> StepResult:
     if run.settings.tune_encoder:
         result.add_missing("fce-online", "uniCNN, M=2", TUNED_ONCE)
         return result
-    labeler = run.model("fce-two-filters", fce.train, fce.dev, filters=2)
-    test = score(labeler, fce.test)
+    model = run.model("fce-two-filters", fce.train, fce.dev, filters=2)
+    test = score(model, fce.test)
     values = test.evaluate().percent("precision", "recall", "f1", "f0.5")
     result.add_row("fce-online", "uniCNN, M=2", 100 * test.document_f1(), *values)
     return result
@@ -176,18 +176,17 @@ def _trained_on_news(run: Run, fce: Splits, news: News) -> StepResult:
     epochs = run.settings.epochs or max(2, math.ceil(12 * len(fce.train) / len(train)))
     test = [*fce.test, *news.test]
     for name, init, loss in (("uniCNN", None, "document"), ("uniCNN+mm", "fce-news-uniCNN", "min-max")):
-        labeler = run.model(f"fce-news-{name}", train, fce.dev, init=init, loss=loss, epochs=epochs)
-        searched = SupportedModel(labeler, train).search(test)
-        model, with_exag = searched.evaluate(), searched.evaluate(searched.exag())
-        result.add_row("fce-news", f"{name}+news50k | F+50k | -", *model.percent(*TOKEN_METRICS))
+        model = run.model(f"fce-news-{name}", train, fce.dev, init=init, loss=loss, epochs=epochs)
+        searched = SupportedModel(model, train).search(test)
+        evaluated, with_exag = searched.evaluate(), searched.evaluate(searched.exag())
+        result.add_row("fce-news", f"{name}+news50k | F+50k | -", *evaluated.percent(*TOKEN_METRICS))
         result.add_row("fce-news", f"{name}+news50k+ExAG | F+50k | F+50k", *with_exag.percent(*TOKEN_METRICS))
     return result
 
 
 def _unigrams(run: Run, fce: Splits) -> StepResult:
     """Appendix B: the words with the highest and the lowest scores in the wrong sentences of the training set."""
-    labeler = fce_model(run, fce, UNICNN, run.seed)
-    features = Features.of(labeler.iter_label(fce.train, total=len(fce.train)), labeler)
+    features = features_of(fce_model(run, fce, UNICNN, run.seed), fce.train)
     result = StepResult()
     for end, lowest, top in (("top", False, 23), ("lowest", True, 13)):
         result.add_ngrams(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from exaudit.experiments.corpora import Splits
 from exaudit.experiments.run import Run
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
 
 __all__ = ["MIN_MAX", "SUPERVISED", "UNICNN", "fce_model", "file_name"]
 
 UNICNN, MIN_MAX, SUPERVISED = "uniCNN", "uniCNN+mm", "uniCNN+S*"
 
 
-def fce_model(run: Run, fce: Splits, name: str, seed: int) -> Labeler:
+def fce_model(run: Run, fce: Splits, name: str, seed: int) -> Model:
     """uniCNN, or uniCNN fine-tuned from it; a tuned encoder is tuned for words anew where words are labelled."""
     tuned = run.settings.tune_encoder
     folder, base = (f"fce-{file_name(one)}-{seed}" for one in (name, UNICNN))

@@ -81,16 +81,16 @@ class GrammarSupport:
         return self.result
 
     def _rules(self, test: Searched, knns: dict[str, KNNReport]) -> None:
-        model, with_exag = test.evaluate(), test.evaluate(test.exag())
+        alone, with_exag = test.evaluate(), test.evaluate(test.exag())
         self.result.add_row("fce-rules", f"{self.name}+ExAG", *with_exag.percent(*TOKEN_METRICS))
-        self.result.add_claim("exag", f"{self.name}, precision", with_exag.gain_over(model, "precision"))
+        self.result.add_claim("exag", f"{self.name}, precision", with_exag.gain_over(alone, "precision"))
         with_knn = {name: test.evaluate(test.knn(knns[name].knn)) for name in ("K1NN equal", DIST)}
         for name, evaluated in with_knn.items():
             self.result.add_row("fce-rules", f"{self.name}+{name}", *evaluated.percent(*TOKEN_METRICS))
         if not self.supervised:
             row = (None, *with_knn[DIST].percent("precision", "recall", "f1", "f0.5"))
             self.result.add_row("fce-headline", f"{self.name}+{DIST}", *row)
-        gain = with_knn[DIST].gain_over(model)
+        gain = with_knn[DIST].gain_over(alone)
         self.result.add_claim("knn", f"{self.name}+{DIST} over {self.name}, F0.5", gain)
         agree = test.knn(knns[DIST].knn) == (test.margins > 0)
         right = (test.margins > 0) == (test.truth > 0)

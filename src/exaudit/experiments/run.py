@@ -17,10 +17,13 @@ from exaudit._device import pick_device
 from exaudit._files import sha256_file, write_json
 from exaudit.data.document import Document
 from exaudit.encode.cache import CachedTransformer
-from exaudit.encode.transformer import Transformer
 from exaudit.errors import SettingError
 from exaudit.experiments.step_result import StepResult, read_object
-from exaudit.model.labeler import Labeler
+from exaudit.model.folder import load_model, save_model
+from exaudit.model.model import Model
+from exaudit.model.options import RunOptions
+from exaudit.model.settings import Settings
+from exaudit.model.train import train
 
 __all__ = ["Run", "RunSettings"]
 
@@ -133,12 +136,12 @@ class Run:
     def model(
         self,
         name: str,
-        train: Sequence[Document],
+        documents: Sequence[Document],
         dev: Sequence[Document],
         *,
         init: str | None = None,
         **settings: Any,
-    ) -> Labeler:
+    ) -> Model:
         """A model trained with these settings, or the one that was trained when the run came by before.
 
         init : the name of the model to go on from.
@@ -151,23 +154,36 @@ class Run:
             if not (folder / "model.json").exists():
                 work = models / f"{name}.part"
                 work.mkdir(exist_ok=True)
-                labeler = self._labeler(settings)
-                start = None if init is None else Labeler.load(models / init, device=self.device)
-                labeler.fit(_without_labels(train, labeler), dev=_without_labels(dev, labeler), init=start,
-                            work=work, resume=True)  # fmt: skip
-                labeler.save(folder)
+                save_model(self._trained(documents, dev, self._model_settings(settings), init, work), folder)
                 shutil.rmtree(work)
-        labeler = Labeler.load(folder, device=self.device)
-        if isinstance(labeler.encoder_, Transformer) and self._cache is None:
-            labeler.encoder_ = CachedTransformer(labeler.encoder_)  # encode once, label many times
-        return labeler
+        model = load_model(folder, device=self.device)
+        if model.encoder is not None and self._cache is None:
+            model = replace(model, encoder=CachedTransformer(model.encoder))  # encode once, label many times
+        return model
+
+    def _trained(
+        self,
+        documents: Sequence[Document],
+        dev: Sequence[Document],
+        settings: Settings,
+        init: str | None,
+        work: Path,
+    ) -> Model:
+        """Goes on from what is in `work`, if training was stopped there."""
+        if (
+            settings.loss != "token"
+        ):  # token labels are for the token loss alone: no other model ever sees one
+            documents, dev = ([d.without_token_labels() for d in side] for side in (documents, dev))
+        start = None if init is None else load_model(self.folder / "models" / init, device=self.device)
+        options = RunOptions(work, resume=True)
+        return train(settings, list(documents), list(dev), init=start, options=options)
 
     @property
     def _cache(self) -> str | None:
         """On a GPU encoding again is quicker than the disk."""
         return None if pick_device(self.device).type == "cpu" else ""
 
-    def _labeler(self, settings: dict[str, Any]) -> Labeler:
+    def _model_settings(self, settings: dict[str, Any]) -> Settings:
         own = self.settings
         common: dict[str, Any] = {
             "encoder": own.encoder,
@@ -177,7 +193,7 @@ class Run:
             # The paper's, unless there are token labels to tune it with; rows with another one say so.
             "boundary": None if settings.get("loss") == "token" else "zero",
         }
-        return Labeler(device=self.device, cache=self._cache, **(common | settings))
+        return Settings(device=self.device, cache=self._cache, **(common | settings))
 
 
 def _made(name: str, make: Callable[[], StepResult], path: Path) -> StepResult:
@@ -188,10 +204,3 @@ def _made(name: str, make: Callable[[], StepResult], path: Path) -> StepResult:
     write_json(path, found.to_json())
     print(f"{name}: {found.seconds:.0f} s", file=sys.stderr, flush=True)
     return found
-
-
-def _without_labels(documents: Sequence[Document], labeler: Labeler) -> list[Document]:
-    """Token labels are for the token loss alone: no other model of an experiment ever sees one."""
-    if labeler.loss == "token":
-        return list(documents)
-    return [document.without_token_labels() for document in documents]

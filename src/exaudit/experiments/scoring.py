@@ -9,13 +9,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from exaudit.analyse.features import Features
 from exaudit.analyse.reliability import Measured
 from exaudit.data.document import Document
 from exaudit.metrics import Counts, Difference, paired_bootstrap, token_metrics
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
 from exaudit.model.scores import TokenScores
 
-__all__ = ["Bools", "Ints", "Scored", "TokenEvaluation", "accuracy_gain", "score"]
+__all__ = ["Bools", "Ints", "Scored", "TokenEvaluation", "accuracy_gain", "features_of", "score"]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -111,14 +112,27 @@ class Scored:
         return Measured(name, np.asarray(output, np.float64), np.asarray(truth, np.int8), draws)
 
 
-def score(labeler: Labeler, documents: Sequence[Document], *, exemplars: bool = False) -> Scored:
+def score(model: Model, documents: Sequence[Document], *, exemplars: bool = False) -> Scored:
     """Documents as the model sees them."""
-    scores = tuple(labeler.iter_label(documents, exemplars=exemplars, total=len(documents)))
-    targets = np.array([labeler.names_.document_target(d) for d in documents], np.int8)
-    token_targets = [labeler.names_.token_targets(document) for document in documents]
+    (names,) = model.labels.views  # the experiments all have two classes
+    labelled = model.iter_label(documents, exemplars=exemplars, total=len(documents))
+    scores = tuple(view for one in labelled for view in one.views)
+    targets = np.array([names.document_target(document) for document in documents], np.int8)
+    token_targets = [names.token_targets(document) for document in documents]
     known = [targets for targets in token_targets if targets is not None]
     truth = np.concatenate(known) if len(known) == len(documents) else np.zeros(0, np.int8)
     return Scored(scores, truth, targets)
+
+
+def features_of(model: Model, documents: Sequence[Document]) -> Features:
+    """The n-grams and documents of a data set under a model."""
+    (names,) = model.labels.views
+    negative, positive = model.bias.tolist()
+    features = Features(names, (negative, positive))
+    for scored in model.iter_label(documents, total=len(documents)):
+        for view in scored.views:
+            features.add(view)
+    return features
 
 
 def accuracy_gain(ours: Iterable[Bools], others: Iterable[Bools]) -> Difference:

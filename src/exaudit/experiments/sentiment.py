@@ -30,7 +30,7 @@ from exaudit.experiments.sentiment_data import (
 from exaudit.experiments.sentiment_support import SentimentSupport
 from exaudit.experiments.step_result import StepResult
 from exaudit.metrics import best_offset, stable_offset
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
 
 __all__ = ["sentiment"]
 
@@ -109,9 +109,9 @@ def _coin(documents: Sequence[Document]) -> Evaluation:
 
 
 def _trained(run: Run, data: SentimentData, name: str) -> StepResult:
-    labeler = sentiment_model(run, data, name)
-    dev = score(labeler, data.reviews.orig.dev)
-    tests = {test: score(labeler, documents) for test, documents in data.tests.items()}
+    model = sentiment_model(run, data, name)
+    dev = score(model, data.reviews.orig.dev)
+    tests = {test: score(model, documents) for test, documents in data.tests.items()}
     accuracy = {test: 100 * scored.accuracy for test, scored in tests.items()}
     boundary = best_offset(dev.margins, dev.truth)
     f05 = {
@@ -170,6 +170,6 @@ def _compared(run: Run, data: SentimentData, orig: str, paired: str, disjoint: s
     return result
 
 
-def _right(labeler: Labeler, documents: Sequence[Document]) -> Bools:
+def _right(model: Model, documents: Sequence[Document]) -> Bools:
     """Whether each document is decided right (D, 1)."""
-    return score(labeler, documents).correct[:, None]
+    return score(model, documents).correct[:, None]

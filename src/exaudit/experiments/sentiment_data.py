@@ -11,7 +11,7 @@ from exaudit.data.document import Document
 from exaudit.data.labels import LabelNames
 from exaudit.experiments.corpora import SEED, Contrast, Reviews, read_contrast, read_reviews, read_tweets
 from exaudit.experiments.run import Run
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
 
 __all__ = ["CLASSES", "CONTRAST", "FILES", "LARGE", "ORIG", "ORIGINALS", "PAIRED", "PAIRED_19K", "REVISIONS", "SMALL",
            "TWEETS", "SentimentData", "sentiment_model", "training_sets"]  # fmt: skip
@@ -89,7 +89,7 @@ def _as_many(documents: Sequence[Document], pool: Sequence[Document]) -> list[Do
     return [pool[i] for i in sorted(drawn)]
 
 
-def sentiment_model(run: Run, data: SentimentData, name: str) -> Labeler:
+def sentiment_model(run: Run, data: SentimentData, name: str) -> Model:
     train, dev = training_sets(data.reviews)[name]
     return run.model(
         f"sentiment-{FILES[name]}", train, dev,

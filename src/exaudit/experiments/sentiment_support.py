@@ -21,7 +21,7 @@ from exaudit.experiments.sentiment_data import (
 from exaudit.experiments.step_result import StepResult
 from exaudit.experiments.supported_model import Searched, SupportedModel
 from exaudit.metrics import best_offset
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
 
 __all__ = ["SentimentSupport"]
 
@@ -44,20 +44,19 @@ class SentimentSupport:
     name: str
 
     @cached_property
-    def labeler(self) -> Labeler:
+    def model(self) -> Model:
         return sentiment_model(self.run, self.data, self.name)
 
     @cached_property
     def tests(self) -> dict[str, Scored]:
         tests = self.data.tests
         return {
-            test: score(self.labeler, tests[test], exemplars=True)
-            for test in (ORIGINALS, REVISIONS, CONTRAST)
+            test: score(self.model, tests[test], exemplars=True) for test in (ORIGINALS, REVISIONS, CONTRAST)
         }
 
     @cached_property
     def supported(self) -> SupportedModel:
-        return SupportedModel(self.labeler, self.data.reviews.orig.train)
+        return SupportedModel(self.model, self.data.reviews.orig.train)
 
     @cached_property
     def over_originals(self) -> dict[str, Searched]:
@@ -74,8 +73,8 @@ class SentimentSupport:
         self.supported.add(rev.train)
         evaluated[S_BOTH] = _with_rules(self._search(self.supported))
         del self.supported  # large; and no longer what it was
-        evaluated[S_REV] = _with_rules(self._search(SupportedModel(self.labeler, rev.train)))
-        few = SupportedModel(self.labeler, [*orig.dev, *rev.dev])
+        evaluated[S_REV] = _with_rules(self._search(SupportedModel(self.model, rev.train)))
+        few = SupportedModel(self.model, [*orig.dev, *rev.dev])
         evaluated[S_DEV] = _with_rules({CONTRAST: few.search(self.tests[CONTRAST])})
 
         result = StepResult()
@@ -116,10 +115,10 @@ class SentimentSupport:
         for test in (ORIGINALS, REVISIONS):
             searched = self.over_originals[test]
             with_knn = searched.evaluate(knn.output(searched.neighbours) > knn_boundary)
-            model = searched.evaluate(searched.margins > model_boundary)
+            alone = searched.evaluate(searched.margins > model_boundary)
             values.append(with_knn.f05)
             case = f"{self.name}+{DIST} over {self.name} on {test}, F0.5"
-            result.add_claim("sentiment-knn", case, with_knn.gain_over(model))
+            result.add_claim("sentiment-knn", case, with_knn.gain_over(alone))
         result.add_row("sentiment-tokens", f"{self.name}+{DIST}", *values)
 
     def _constraints(self, result: StepResult, dev: Searched, report: KNNReport) -> None:

@@ -13,9 +13,10 @@ from exaudit.data.document import Document
 from exaudit.decide.knn import KNN, Kind
 from exaudit.decide.neighbours import Neighbours
 from exaudit.decide.rules import exag, exat
-from exaudit.decide.training import KNNReport, best_offset, fit_knn
+from exaudit.decide.training import KNNReport, fit_knn
 from exaudit.experiments.scoring import Bools, Ints, Scored, score
-from exaudit.model.labeler import Labeler
+from exaudit.metrics import best_offset
+from exaudit.model.model import Model
 from exaudit.support.memory import MemorySupportSet
 
 __all__ = ["Searched", "SupportedModel"]
@@ -57,9 +58,7 @@ class Searched(Scored):
                          use_token_labels=supervised, epochs=epochs)  # fmt: skip
         if supervised:
             knn_dev = self.subset(report.dev_documents)
-            offset = best_offset(
-                report.knn.output(knn_dev.neighbours), 2 * knn_dev.truth.astype(np.int64) - 1
-            )
+            offset = best_offset(report.knn.output(knn_dev.neighbours), knn_dev.truth)
             report = replace(report, knn=replace(report.knn, offset=offset))
         return report
 
@@ -67,11 +66,11 @@ class Searched(Scored):
 class SupportedModel:
     """A model and its support set, which can grow."""
 
-    def __init__(self, labeler: Labeler, support: Sequence[Document]) -> None:
-        names = labeler.names_
-        width = labeler.head_.config.filters
-        memory = MemorySupportSet.create(width=width, labels=(names.negative, names.positive))
-        self.labeler, self._auditor = labeler, Auditor(labeler, memory)
+    def __init__(self, model: Model, support: Sequence[Document]) -> None:
+        (self._names,) = model.labels.views  # the experiments all have two classes
+        labels = (self._names.negative, self._names.positive)
+        self._model = model
+        self._auditor = Auditor(model, MemorySupportSet.create(width=model.width, labels=labels))
         self._auditor.build(support)
 
     def add(self, documents: Sequence[Document]) -> None:
@@ -81,11 +80,11 @@ class SupportedModel:
     def examples(self, documents: Sequence[Document]) -> list[ExemplarTable]:
         """Documents with the nearest exemplar of each word worth checking."""
         audited = self._auditor.label(documents, nearest=True)
-        return [ExemplarTable.of(one, self.labeler.names_) for one in audited]
+        return [ExemplarTable.of(one, self._names) for one in audited]
 
     def search(self, documents: Sequence[Document] | Scored) -> Searched:
         """The exemplars of every token; documents that were scored with exemplars are not scored again."""
         if not isinstance(documents, Scored):
-            documents = score(self.labeler, documents, exemplars=True)
+            documents = score(self._model, documents, exemplars=True)
         neighbours = self._auditor.neighbours(documents.scores, K)
         return Searched(documents.scores, documents.truth, documents.targets, neighbours)
