@@ -20,7 +20,7 @@ app = typer.Typer(help="Files of documents.", no_args_is_help=True)
 @app.command()
 @reads
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file, or a folder that `datasets` saved.")],
     reading: Reading,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -28,7 +28,7 @@ def check(
     from exaudit.data.check import check as inspect
     from exaudit.errors import DataError
 
-    if not file.is_file():
+    if not file.exists():
         raise DataError("there is no such file; check the path", file)
     report = inspect(file, **asdict(reading))
     typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else report.render())
@@ -41,7 +41,11 @@ def sample(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write the files.")],
     seed: Annotated[int, typer.Option()] = 0,
 ) -> None:
-    """Write the built-in sample: reviews and learner sentences, with token-level truth."""
+    """Write the built-in samples, with token-level truth.
+
+    Reviews (two classes), learner sentences (right or wrong), requests to a town hall (twenty classes), and
+    complaints about a hotel (several labels each).
+    """
     from exaudit.data.sample import write_sample
 
     for path in write_sample(folder, seed=seed):
