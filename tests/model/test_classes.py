@@ -63,20 +63,21 @@ def test_a_view_is_one_class_against_the_strongest_other(labeler: Labeler) -> No
         best = vectors.relu().amax(0)  # (M,)
         terms = (model.head.weight.detach() * best).T  # (M, C)
         chosen = vectors.argmax(0)
-        s = np.tile(model.bias, (len(vectors), 1))
+        s = np.tile(model.head.bias.detach().numpy(), (len(vectors), 1))
         for m in range(len(chosen)):
             s[chosen[m]] += terms[m].numpy()
         logits = model.head.logits(best[None]).detach().numpy()[0]
         for c, view in enumerate(one.views):
-            np.testing.assert_allclose(view.positive, s[:, c], atol=1e-4)
-            if is_several(labeler):
-                assert not view.negative.any()
-                against = 0.0
+            if is_several(labeler):  # a pair of outputs for each class
+                mine, against = logits[2 * c + 1], logits[2 * c]
+                words, others = s[:, 2 * c + 1], s[:, 2 * c]
             else:
-                np.testing.assert_allclose(view.negative, np.delete(s, c, 1).max(1), atol=1e-4)
-                against = np.delete(logits, c).max()
+                mine, against = logits[c], np.delete(logits, c).max()
+                words, others = s[:, c], np.delete(s, c, 1).max(1)
+            np.testing.assert_allclose(view.positive, words, atol=1e-4)
+            np.testing.assert_allclose(view.negative, others, atol=1e-4)
             boundary = model.document_boundaries[c]
-            assert view.output == pytest.approx(logits[c] - against - boundary, abs=1e-4)
+            assert view.output == pytest.approx(mine - against - boundary, abs=1e-4)
             assert view.offset == model.word_boundaries[c]
 
 
