@@ -44,13 +44,24 @@ def iter_documents(
 ) -> Iterator[Document]:
     """Documents of a file, one by one; `-` reads standard input (JSONL unless `format` says otherwise).
 
-    format        jsonl, csv, tsv, conll (token<TAB>label lines), lines (`0 text` or `1 text`) or text (no labels)
-    *_column      columns of a table, or fields of JSONL; the usual names are found without them
-    columns       names of all columns of a table without a header, such as "id,label,text"
-    token_labels  a file parallel to `lines`, with a label per word
-    need_labels   a document without a label is an error
-    untold        the format of a file that does not tell its own
-    notes         takes what was skipped; without it, that is issued as `DataWarning` at the end
+    Parameters
+    ----------
+    path
+        The file; it may be compressed (.gz, .xz, .bz2).
+    format
+        jsonl, csv, tsv, conll (`token<TAB>label` lines), lines (`0 text` or `1 text`) or text (no labels).
+    text_column, label_column, id_column
+        Columns of a table, or fields of JSONL; the usual names are found without them.
+    columns
+        Names of all columns of a table without a header, such as "id,label,text".
+    token_labels
+        A file parallel to `lines`, with a label per word.
+    need_labels
+        A document without a label is an error.
+    untold
+        The format of a file that does not tell its own.
+    notes
+        Collects what was skipped; without it, that is issued as `DataWarning` at the end.
     """
     if format is not None and format not in FORMATS:
         raise SettingError(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")
