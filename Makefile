@@ -21,7 +21,7 @@ lint: $(STAMP)
 	.venv/bin/mypy
 
 docs: $(STAMP)
-	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 
 setup: $(STAMP)
 

@@ -1,11 +1,13 @@
 """Parts of the site that are made from the code, so that they cannot go stale (an mkdocs hook).
 
-`cli.md` gets the help of every command; `reference.md` must have an entry for every public name.
+`cli.md` gets the help of every command; `reference.md` must have an entry for every public name; and no page may
+load anything from the network.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +24,12 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     return markdown
 
 
+def on_post_page(output: str, *, page: Any, **_: Any) -> str:
+    for url in re.findall(r"""<(?:script|link|img)[^>]*(?:src|href)=["']?(https?://[^"' >]+)""", output):
+        log.warning("%s loads %s; the site must work offline", page.file.dest_uri, url)
+    return output
+
+
 def _commands() -> Iterator[str]:
     from typer.main import get_command
 
@@ -35,8 +43,8 @@ def _command(command: Any, name: str, parent: Any) -> Iterator[str]:
     context = command.context_class(command, parent=parent, info_name=name, terminal_width=WIDTH)
     level = 2 if parent is None or parent.parent is None else 3
     yield f"\n{'#' * level} {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"
-    for below in getattr(command, "commands", {}).items():
-        yield from _command(below[1], below[0], context)
+    for below, each in getattr(command, "commands", {}).items():
+        yield from _command(each, below, context)
 
 
 def _check_names(markdown: str) -> None:
