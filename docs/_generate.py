@@ -40,6 +40,7 @@ def _commands() -> Iterator[str]:
 
 def _command(command: Any, name: str, parent: Any) -> Iterator[str]:
     """A heading and the help, for a command and then for those below it."""
+    command.rich_markup_mode = None  # plain text, and returned: with rich, typer prints it instead
     context = command.context_class(command, parent=parent, info_name=name, terminal_width=WIDTH)
     level = 2 if parent is None or parent.parent is None else 3
     yield f"\n{'#' * level} {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"
