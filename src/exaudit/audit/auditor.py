@@ -43,16 +43,19 @@ class OverlapWarning(UserWarning):
 
 
 class Auditor(Keeper):
-    """Labels documents and answers for it: exemplars, decision rules, the K-NN, admission, and edits.
+    """A model together with its support set: exemplars, decision rules, the K-NN, admission, and edits.
 
+    The vectors are read at the first search and kept in memory. Edits, including those of other processes, take
+    effect at the next search. All scores are relative to the model's decision boundary, so their signs are its
+    decisions.
+
+    Examples
+    --------
     >>> auditor = Auditor.open("model/")
     >>> auditor.build(documents, reason="first set")
     >>> auditor.fit_knn(dev)
     >>> auditor.label(["There are some informations ."], rule="exag")[0].decisions
     >>> auditor.explain("There are some informations .", token=3)
-
-    The vectors are read at the first search and kept; edits, also those of other processes, are followed at the
-    next. Scores are counted from the model's decision boundary everywhere, so that their signs are its decisions.
     """
 
     _index: ExemplarIndex | None = None
@@ -90,9 +93,17 @@ class Auditor(Keeper):
     ) -> list[Audited]:
         """Decide every document and word: by the model, or by `rule` (exag, exat, knn).
 
-        admit : tell which answers may be relied on. That is about the answers of the K-NN, whose decisions are
-            taken unless another rule is given.
-        nearest : give the nearest exemplar of each token in its document.
+        Parameters
+        ----------
+        documents
+            Texts, lists of tokens, or Documents.
+        rule
+            The decision rule; None keeps the model's decisions.
+        admit
+            Say which answers can be relied on. Admission is about the K-NN's answers, so its decisions are used
+            unless another rule is given.
+        nearest
+            Return the nearest exemplar of each token, in its document.
         """
         return list(self.iter_label(documents, rule=rule, admit=admit, nearest=nearest))
 
@@ -105,7 +116,7 @@ class Auditor(Keeper):
         nearest: bool = False,
         total: int | None = None,
     ) -> Iterator[Audited]:
-        """The same, one after another."""
+        """Like `label`, one document at a time."""
         policy = self._policy(rule, admit)
         for scores, neighbours, firsts in self._searched(documents, policy.k, nearest=nearest, total=total):
             yield policy.audited(scores, neighbours, firsts)
@@ -136,11 +147,20 @@ class Auditor(Keeper):
     def preview(
         self, edit: Callable[[Auditor], Edit], documents: Sequence[Any], *, rule: Rule | None = None
     ) -> Preview:
-        """Which decisions over the documents an edit would flip; nothing is written.
+        """Which decisions on the documents an edit would flip; nothing is written.
 
+        Parameters
+        ----------
+        edit
+            A function that makes the edit on the auditor it is given.
+        documents
+            The documents to decide before and after the edit.
+        rule
+            By default the K-NN, or ExAG if none was fitted. The model's own decisions never change.
+
+        Examples
+        --------
         >>> auditor.preview(lambda trial: trial.relabel("d7", "negative"), documents)
-
-        rule : by default the K-NN, or ExAG where none was fitted. The model's own decisions never change.
         """
         rule = rule or ("exag" if self.knn is None else "knn")
         policy = self._policy(rule, admit=False)
@@ -172,8 +192,21 @@ class Auditor(Keeper):
     ) -> FittedKNN:
         """Fit the K-NN on held-out documents and keep it in the model folder. Their labels are not used.
 
-        use_token_labels : take the exemplars' token labels in the label term. By default only where the model was
-            trained on token labels and every exemplar has one.
+        Parameters
+        ----------
+        documents
+            Held-out documents: one half to learn from, the other (K-NN dev) to choose the epoch.
+        kind
+            How exemplars are weighted: dist, const or equal.
+        k
+            Exemplars per token.
+        use_token_labels
+            Use the exemplars' token labels in the label term. By default only if the model was trained on token
+            labels and every exemplar has one.
+        epochs
+            Passes over the first half.
+        seed
+            Of the split and of the order.
         """
         dev = as_documents(documents)
         self.warn_of_overlap(dev)

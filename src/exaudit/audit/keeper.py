@@ -58,9 +58,18 @@ class Keeper:
     ) -> Self:
         """The auditor of a model folder. Weights, support set and vectors are read when first needed.
 
-        support : folder or object-store URL of the support set; `<model>/support` by default.
-        encoder : where the model's Transformer is now, if it has moved.
-        stream : leave the vectors on disk and search them in blocks.
+        Parameters
+        ----------
+        model
+            The model folder.
+        support
+            Folder or object-store URL of the support set; `<model>/support` by default.
+        device
+            auto, cpu or cuda.
+        encoder
+            Where the model's Transformer is now, if it has moved.
+        stream
+            Leave the vectors on disk and search them in blocks.
         """
         return cls(place=ModelPlace.of(model, support), device=device, encoder=encoder, stream=stream)
 
