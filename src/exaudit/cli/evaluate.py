@@ -38,32 +38,31 @@ def evaluate(
 
     With --rule or --knn the decisions of the rule are scored; with --admit, only what is admitted.
     """
+    from exaudit.analyse.decisions import admitted_document, admitted_words
     from exaudit.analyse.evaluation import Evaluation
-    from exaudit.model.labeler import Labeler
+    from exaudit.model.folder import load_model
 
     chosen = chosen_rule(rule, knn)
     documents = reading.read(file)
     if chosen is None and not admit:
-        labeler = Labeler.load(model, device=device, encoder=encoder)
-        tell_length(labeler, documents)
-        evaluation = Evaluation.of(labeler.iter_label(documents, total=len(documents)), labeler.names_)
+        trained = load_model(model, device=device, encoder=encoder)
+        tell_length(trained, documents)
+        evaluation = Evaluation.of(trained.iter_label(documents, total=len(documents)), trained.labels)
     else:
         with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
             auditor.warn_of_overlap(documents)
-            tell_length(auditor.labeler, documents)
+            tell_length(auditor.model, documents)
             stale = auditor.staleness() if admit else None
             audited = list(auditor.iter_label(documents, rule=chosen, admit=admit, total=len(documents)))
-            evaluation = Evaluation.of(audited, auditor.names)
+            evaluation = Evaluation.of(audited, auditor.labels)
             if admit:
-                masks = [one.admitted_tokens for one in audited]
-                evaluation = evaluation.only(
-                    [one.admitted is not False for one in audited],
-                    [mask for mask in masks if mask is not None],
-                )
+                kept = [admitted_document(one) is not False for one in audited]
+                masks = [mask for mask in map(admitted_words, audited) if mask is not None]  # (N, K) each
+                evaluation = evaluation.only(kept, masks)
+                what = "tokens" if len(auditor.labels.views) == 1 else "decisions on tokens, one for each class"
                 say(
-                    f"admitted: {sum(one.admitted is not False for one in audited)} of {len(audited)} documents, "
-                    f"{sum(int(mask.sum()) for mask in masks if mask is not None)} of "
-                    f"{sum(len(mask) for mask in masks if mask is not None)} tokens; only these are scored"
+                    f"admitted: {sum(kept)} of {len(audited)} documents, {sum(int(mask.sum()) for mask in masks)} of "
+                    f"{sum(mask.size for mask in masks)} {what}; only these are scored"
                 )
             if stale is not None:
                 for one in audited:

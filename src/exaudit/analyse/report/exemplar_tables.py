@@ -16,11 +16,12 @@ UNKNOWN = "The token labels of this document are not known."
 Line = tuple[Cell, ...]
 
 
-def exemplar_section(tables: Sequence[ExemplarTable]) -> Section:
+def exemplar_section(tables: Sequence[ExemplarTable], *, binary: bool = True) -> Section:
     """For each document its truth and decisions; for each word to check the same of its exemplar's document."""
+    what = "positive" if binary else "to carry the document's class"
     blocks: list[Block] = [
         Text(
-            "Each word that is decided positive, or truly is, with the word of the support set that is nearest to it, "
+            f"Each word that is decided {what}, or truly is, with the word of the support set that is nearest to it, "
             "the distance between the two, and the whole text in which that word stands. Documents are drawn at random."
         ),
         _legend(),
