@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from exaudit.cli.auditing import Admit, RuleName, Stream, SupportAt, UseKNN, chosen_rule, opened
-from exaudit.cli.options import Device, Encoder, Model, say, tell_length
+from exaudit.cli.options import Device, Encoder, Model, say, telling_length
 from exaudit.cli.reading import Reading, reads
 
 __all__ = ["evaluate"]
@@ -43,17 +43,17 @@ def evaluate(
     from exaudit.model.folder import load_model
 
     chosen = chosen_rule(rule, knn)
-    documents = reading.read(file)
     if chosen is None and not admit:
         trained = load_model(model, device=device, encoder=encoder)
-        tell_length(trained, documents)
-        evaluation = Evaluation.of(trained.iter_label(documents, total=len(documents)), trained.labels)
+        told = telling_length(trained, reading.iterate(file))
+        evaluation = Evaluation.of(trained.iter_label(told), trained.labels)
     else:
+        documents = reading.read(file)
         with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
             auditor.warn_of_overlap(documents)
-            tell_length(auditor.model, documents)
             stale = auditor.staleness() if admit else None
-            audited = list(auditor.iter_label(documents, rule=chosen, admit=admit, total=len(documents)))
+            told = telling_length(auditor.model, documents)
+            audited = list(auditor.iter_label(told, rule=chosen, admit=admit, total=len(documents)))
             evaluation = Evaluation.of(audited, auditor.labels)
             if admit:
                 kept = [admitted_document(one) is not False for one in audited]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exaudit.cli.options import Device, Encoder, Model, say
+from exaudit.cli.options import Device, Encoder, Model
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
@@ -48,24 +47,16 @@ def features(
     from exaudit.analyse.features import Features
     from exaudit.analyse.report.feature_tables import feature_data, feature_tables
     from exaudit.cli.files import check_output, output
-    from exaudit.data.notes import Notes
-    from exaudit.data.readers import iter_documents
-    from exaudit.errors import DataError, SettingError
+    from exaudit.errors import SettingError
     from exaudit.model.folder import load_model
 
     sizes, ranking = sizes_of(ngrams), ranking_of(by)
     if as_ not in FORMATS:
         raise SettingError(f"--as is {as_!r}; choose one of {', '.join(FORMATS)}")
     check_output(out)
-    notes = Notes(file)
-    documents = iter_documents(file, notes=notes, **asdict(reading))  # not all at once
     trained = load_model(model, device=device, encoder=encoder)
     targets = None if class_ is None else [number_of(class_, trained.labels)]
-    found = Features.of(trained.iter_label(documents), trained)
-    if not len(found):
-        raise DataError("there are no documents in this file", file)
-    for line in notes.warnings():
-        say(line)
+    found = Features.of(trained.iter_label(reading.iterate(file)), trained)
     with output(out) as stream:
         if as_ == "table":
             tables = feature_tables(found, sizes=sizes, by=ranking, top=top, minimum=minimum, targets=targets)

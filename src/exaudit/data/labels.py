@@ -144,7 +144,7 @@ class LabelSet:
         ):  # fmt: skip
             raise SettingError(f"a {self.kind} task cannot have the classes {listed(self.names)}")
         if self.kind == "binary":
-            views = (LabelNames(*self.names, self.others),)
+            views: tuple[LabelNames, ...] = (LabelNames(self.names[0], self.names[1], self.others),)
         else:
             views = tuple(
                 LabelNames.one_against(name, [n for n in self.names if n != name], shorthand=False)
@@ -186,7 +186,7 @@ class LabelSet:
                 of_tokens.update((label,) if isinstance(label, str) else label)
         if not (single or lists):
             return cls._of_tokens(of_tokens, positive, path)
-        found = sorted(single | several, key=lambda name: (values or {}).get(name, name))  # type: ignore[arg-type,return-value]
+        found = sorted(single | several, key=lambda name: (values or {}).get(name, name))
         return cls.from_classes(found, positive, multilabel=lists, values=values, path=path)
 
     @classmethod
@@ -259,6 +259,11 @@ class LabelSet:
                 document.line or None,
             )
         return tuple(found)
+
+    def view_targets(self, document: Document, *, path: Path | None = None) -> NDArray[np.int8] | None:
+        """0 or 1 for each view (K,); None without labels."""
+        targets = [view.document_target(document, path=path) for view in self.views]
+        return None if None in targets else np.array(targets, np.int8)
 
     def targets(self, documents: Sequence[Document], *, path: Path | None = None) -> NDArray[np.int64]:
         """The class of each document (D,); of several labels a table of zeros and ones (D, C)."""

@@ -57,4 +57,4 @@ class LabelledFeatures:
             return self.targets  # (documents, C)
         if classes == 2:
             return self.targets[:, None]  # (documents, 1)
-        return (self.targets[:, None] == np.arange(classes)).astype(np.int64)  # (documents, C)
+        return np.equal(self.targets[:, None], np.arange(classes)).astype(np.int64)  # (documents, C)

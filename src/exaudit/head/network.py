@@ -174,7 +174,7 @@ class Head(nn.Module):
         if self.config.widths != (1,):
             if exemplars:
                 raise SettingError(
-                    "exemplar vectors are defined for filters of width 1 only (train with --widths 1)"
+                    "exemplar vectors are defined for filters of width 1 only (train with `widths=1`)"
                 )
             was_training = self.training
             self.eval()

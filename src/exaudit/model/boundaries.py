@@ -51,44 +51,40 @@ def boundaries_of(settings: Settings, head: Head, dev: LabelledFeatures) -> Boun
     if settings.word_boundary == "documents":
         largest = np.array([own.max(0) for own in scores], np.float64)  # (D, K)
         words = _each(stable_offset, largest, of_class, BETA)
-        record = {"level": "documents", "beta": BETA}
+        record = {"by": "documents", "beta": BETA}
     return Boundaries(words, documents, record)
 
 
 def with_boundary(
-    model: Model, documents: Sequence[Document], *, beta: float = BETA, level: str = "token"
+    model: Model, documents: Sequence[Document], *, beta: float = BETA, by: str = "tokens"
 ) -> Model:
     """The model with the decision boundary of its words where F_beta on these documents is best.
 
-    level : "token" needs the label of every token. "document" needs document labels alone: a document counts as
+    by : "tokens" needs the label of every token. "documents" needs document labels alone: a document counts as
         decided positive if one of its tokens is, and the boundary goes where these decisions do best. It is the
         median of resampled documents, since the single best one is mostly luck.
     """
-    if level not in ("token", "document"):
-        raise SettingError(f"a boundary is tuned at the level of tokens or documents, not {level!r}")
+    if by not in ("tokens", "documents"):
+        raise SettingError(f"a boundary is set by the labels of tokens or documents, not {by!r}")
+    if beta <= 0:
+        raise SettingError(
+            f"`beta` is {beta}; it must be above 0 (0.5 prefers precision, 1 weighs both alike)"
+        )
     labels = model.labels
-    find: Callable[[Document], Any] = labels.token_targets if level == "token" else labels.document_classes
-    truth = [find(document) for document in documents]
-    if not documents or any(target is None for target in truth):
+    find = labels.token_targets if by == "tokens" else labels.view_targets
+    truth = [targets for document in documents if (targets := find(document)) is not None]
+    if not documents or len(truth) < len(documents):
         raise DataError(
-            f"tuning the decision boundary needs {level} labels in every document, and some have none"
+            f"a boundary by the labels of {by} needs such labels in every document, and some have none"
         )
     views = [scores.views for scores in model.iter_label(documents)]
     words = [np.stack([view.scores for view in own], 1) for own in views]  # (N, K) each
-    if level == "token":
+    if by == "tokens":
         boundaries = _each(best_offset, np.concatenate(words), np.concatenate(truth), beta)
     else:
-        of_class = np.array([[v.document_target(d) for v in labels.views] for d in documents])  # (D, K)
-        boundaries = _each(stable_offset, np.array([own.max(0) for own in words]), of_class, beta)
-    told = {
-        "offset": boundaries[0] if len(boundaries) == 1 else list(boundaries),
-        "documents": len(documents),
-    }
-    return replace(
-        model,
-        word_boundaries=boundaries,
-        record={**model.record, "boundary": {**told, "beta": beta, "level": level}},
-    )
+        boundaries = _each(stable_offset, np.array([own.max(0) for own in words]), np.array(truth), beta)
+    told = {"by": by, "beta": beta, "documents": len(documents), "offsets": list(boundaries)}
+    return replace(model, word_boundaries=boundaries, record={**model.record, "boundary": told})
 
 
 def with_boundary_at_zero(model: Model) -> Model:

@@ -108,7 +108,8 @@ def _encoder(encoder: dict[str, Any] | None, record: dict[str, Any]) -> str:
 def _token_note(record: dict[str, Any]) -> str:
     if "token" in (record["loss"], _initial_loss(record)):
         return "The token decisions were trained on token labels."
-    if (record.get("boundary") or {}).get("level") == "token":
+    boundary = record.get("boundary") or {}
+    if boundary.get("by", boundary.get("level")) in ("tokens", "token"):  # `level` until 0.1
         return "No token label was used in training, but some were used to set the boundary of the token decisions."
     if record["criterion"] == "token-f0.5":
         return "No token label was used in training, but those of the dev documents chose the epoch."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
@@ -140,7 +140,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         work: str | Path | None = None,
         resume: bool = False,
         group: str | None = None,
-        report: Callable[[dict[str, Any]], None] | None = None,
+        report: Report | None = None,
     ) -> Self:
         """Train on documents X with labels y, choosing the epoch on `dev`.
 
@@ -154,27 +154,26 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = _label_lists(y)
         documents = as_documents(X, labels)
         if isinstance(dev, tuple):
-            held_out = as_documents(dev[0], _label_lists(dev[1]), name="dev")
-        else:
-            held_out = None if dev is None else as_documents(dev, name="dev")
-        told: Report | None = report
+            dev = as_documents(dev[0], _label_lists(dev[1]), name="dev")
+        elif dev is not None:
+            dev = as_documents(dev, name="dev")
         model = train(
             self.settings,
             documents,
-            held_out,
+            dev,
             init=init.model_ if isinstance(init, Labeler) else init,
             values=values_of(labels),
-            options=RunOptions(None if work is None else Path(work), resume, told, group),
+            options=RunOptions(None if work is None else Path(work), resume, report, group),
         )
         return self._take(model)
 
-    def tune_boundary(self, X: Iterable[Any], *, beta: float = 0.5, level: str = "token") -> Self:
+    def tune_boundary(self, X: Iterable[Any], *, beta: float = 0.5, by: str = "tokens") -> Self:
         """Move the decision boundary of the tokens to where F_beta on these documents is best.
 
-        level : by the labels of the tokens, or, with "document", by those of the documents alone.
+        by : the labels of the "tokens", or those of the "documents" alone.
         """
         check_is_fitted(self)
-        return self._take(with_boundary(self.model_, as_documents(X), beta=beta, level=level))
+        return self._take(with_boundary(self.model_, as_documents(X), beta=beta, by=by))
 
     # -- prediction -----------------------------------------------------------------------------------
 

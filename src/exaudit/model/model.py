@@ -113,7 +113,7 @@ class Model:
         positive, negative = (part.cpu().numpy() for part in self._sides(parts.scores))
         for b, (first, last) in enumerate(pairwise(batch.word_bounds.tolist())):
             words = positive[first:last], negative[first:last]  # (N, K) each
-            output = outputs[b] - against[b] - np.float32(self.document_boundaries)  # (K,)
+            output = outputs[b] - against[b] - np.array(self.document_boundaries, np.float32)  # (K,)
             if self.by_tokens:
                 output = self._by_tokens(words[0] - words[1])
             mine = None if vectors is None else vectors[first:last]
@@ -128,8 +128,8 @@ class Model:
         return scores, strongest_other(scores)  # (T, C)
 
     def _by_tokens(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The largest word of each class, less the boundary; of classes that exclude each other, against the others'."""
-        largest = scores.max(0) - np.float32(self.word_boundaries)  # (K,)
+        """The largest word of each class, less the boundary; where classes exclude each other, against the others'."""
+        largest = scores.max(0) - np.array(self.word_boundaries, np.float32)  # (K,)
         if self.labels.kind != "multiclass":
             return np.asarray(largest)
         return np.asarray(largest - strongest_other(torch.from_numpy(largest)[None])[0].numpy())

@@ -20,7 +20,7 @@ from exaudit.data.changes import Changer
 from exaudit.data.document import Document
 from exaudit.encode.features import Features
 from exaudit.encode.transformer import Transformer
-from exaudit.errors import DataError
+from exaudit.errors import DataError, SettingError
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head
 from exaudit.head.training import scored
@@ -43,7 +43,9 @@ def pretrained(job: Job, encoder: Transformer) -> tuple[Transformer, dict[str, A
     """The encoder once it can spot changed words; the one given, if that does not tell the dev documents apart."""
     settings, data, dev = job.settings, job.data, job.dev
     wanted = settings.pretrain
-    if wanted is False or job.labels.kind != "binary":
+    if wanted and job.labels.kind != "binary":
+        raise SettingError("`pretrain` is about two classes, of which one is the absence of something")
+    if (wanted is not None and not wanted) or job.labels.kind != "binary":
         return encoder, None
     texts = [d.tokens for d in data.documents]
     clean = [tokens for tokens, target in zip(texts, data.labels.targets, strict=True) if target == 0]
@@ -52,8 +54,7 @@ def pretrained(job: Job, encoder: Transformer) -> tuple[Transformer, dict[str, A
     if not clean or not (wanted or len(set(dev.labels.targets.tolist())) == 2):
         return encoder, None
     draws = np.random.default_rng([settings.seed, 11])
-    change = Changer(_some(texts, draws), seed=settings.seed)
-    changed = _split([change(text) for text in _some([t for _ in range(ROUNDS) for t in clean], draws)])
+    changed = _split(_changed(clean, Changer(_some(texts, draws), seed=settings.seed), draws))
     fresh = encoder.copy(upper_layers(settings, encoder))
     config = tuning_config(fresh, changed, "document+token", seed=settings.seed, epochs=1, rate=3e-4)
     config = replace(config, epochs=1, batch_size=64, agreement=0.0)  # no text comes twice as it is
@@ -86,6 +87,11 @@ def _order(head: Head, dev: LabelledFeatures) -> tuple[float, float]:
         pairs += wins.size
         spread += wins.size * (len(like) + 1) / 12  # the variance of Mann and Whitney's U
     return (above / pairs, 0.5 + 2 * math.sqrt(spread) / pairs) if pairs else (0.5, 1.0)
+
+
+def _changed(texts: Texts, change: Changer, draws: np.random.Generator) -> list[tuple[list[str], list[int]]]:
+    """The texts, several times over, each time changed otherwise, with a mark on every word that was changed."""
+    return [change(text) for text in _some([text for _ in range(ROUNDS) for text in texts], draws)]
 
 
 def _some(texts: Texts, draws: np.random.Generator) -> Texts:

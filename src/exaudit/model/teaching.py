@@ -3,7 +3,7 @@
     pre-training   the encoder learns to spot synthetic errors, if that is to the point (`exaudit.model.pretraining`)
     teacher        all layers, tuned with the document and the min-max loss; frozen; a new head is trained on it
     pseudo-labels  the teacher's decisions on the words of the training documents, overruled by the documents' labels
-    student        the encoder as it was before the teacher, its last layers tuned on those words and the documents together
+    student        the encoder as it was before the teacher; its last layers tuned on those words and the documents
 
 The teacher points at words because filters compete for them; the student, which scores every word by itself, learns
 what the pseudo-labels have in common and forgets what was chance. It stands in for the teacher unless it is clearly
