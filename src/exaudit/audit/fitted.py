@@ -1,22 +1,31 @@
-"""What is fitted on top of a support set and kept in the model folder: knn.json and admission.json."""
+"""What is fitted on held-out documents and kept in the model folder: knn.json and admission.json."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from exaudit._files import read_json, write_json
 from exaudit.data.document import Document
-from exaudit.decide.admission import Admission
-from exaudit.decide.knn import KNN
-from exaudit.errors import ExauditError, ModelError, SupportError
+from exaudit.data.labels import LabelNames
+from exaudit.decide.admission import Admission, AdmissionKind
+from exaudit.decide.fitting import fit_knn
+from exaudit.decide.knn import KNN, Kind
+from exaudit.decide.neighbours import Neighbours
+from exaudit.errors import DataError, ExauditError, ModelError, SupportError
+from exaudit.metrics import Counts, token_metrics
+from exaudit.model.scores import TokenScores
 
-__all__ = ["FittedAdmission", "FittedKNN"]
+__all__ = ["FittedAdmission", "FittedKNN", "Searched"]
 
 SCHEMA = 1
 T = TypeVar("T")
+Searched = tuple[TokenScores, Neighbours]  # a document and the exemplars of its tokens
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,44 @@ class FittedKNN:
     metrics: dict[str, dict[str, float]] | None = (
         None  # of model and K-NN on K-NN dev, where labels are known
     )
+
+    @classmethod
+    def fit(
+        cls,
+        documents: Sequence[Searched],
+        names: LabelNames,
+        *,
+        kind: Kind,
+        k: int,
+        use_token_labels: bool,
+        epochs: int,
+        seed: int,
+        support_version: str,
+        boundary: float,
+    ) -> FittedKNN:
+        """Fit a K-NN to the model's decisions: one half of the documents teaches, the other (K-NN dev) chooses."""
+        neighbours, margins, of_token = _flat(documents)
+        report = fit_knn(
+            neighbours,
+            margins,
+            of_token,
+            kind=kind,
+            k=k,
+            use_token_labels=use_token_labels,
+            epochs=epochs,
+            seed=seed,
+        )
+        dev = [documents[int(place)] for place in report.dev_documents]
+        return cls(
+            knn=report.knn,
+            delta=report.delta,
+            tokens=report.tokens,
+            epoch=report.epoch,
+            dev_documents=tuple(scores.document.id for scores, _ in dev),
+            support_version=support_version,
+            boundary=boundary,
+            metrics=_metrics(dev, report.knn, names),
+        )
 
     @property
     def agreement(self) -> float:
@@ -90,6 +137,33 @@ class FittedAdmission:
     documents: tuple[Document, ...]
     use_count: bool = False
 
+    @classmethod
+    def fit(
+        cls,
+        dev: Sequence[Searched],
+        names: LabelNames,
+        knn: KNN,
+        *,
+        kind: AdmissionKind,
+        quantile: float | None,
+        use_count: bool,
+        support_version: str,
+    ) -> FittedAdmission:
+        """Limits from the documents of K-NN dev; those of documents only where every document has a label."""
+        neighbours, margins, of_token = _flat(dev)
+        admission = Admission.fit(
+            knn, neighbours, margins, support_version=support_version, kind=kind, quantile=quantile
+        )
+        targets = [names.document_target(scores.document) for scores, _ in dev]
+        if None not in targets:
+            correct = [scores.decision == target for (scores, _), target in zip(dev, targets, strict=True)]
+            admission = admission.fit_documents(knn, neighbours, of_token, correct, use_count=use_count)
+        kept = (
+            replace(scores.document, label=None if target is None else names.name(target))
+            for (scores, _), target in zip(dev, targets, strict=True)
+        )
+        return cls(admission, tuple(kept), use_count)
+
     def save(self, folder: Path) -> None:
         value = {
             "schema": SCHEMA,
@@ -136,3 +210,31 @@ def _plain(document: Document) -> dict[str, Any]:
 def _document(value: dict[str, Any]) -> Document:
     tokens: Sequence[str] = value["tokens"]
     return Document(str(value["id"]), str(value["text"]), tuple(tokens), value["label"])
+
+
+def _flat(
+    searched: Sequence[Searched],
+) -> tuple[Neighbours, npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    """All tokens in a row: their exemplars, their margins, and the place of their document."""
+    if not searched:
+        raise DataError("there is no document to fit on")
+    lengths = [len(neighbours) for _, neighbours in searched]
+    return (
+        Neighbours.concatenate([neighbours for _, neighbours in searched]),
+        np.concatenate([scores.margins for scores, _ in searched]),
+        np.repeat(np.arange(len(searched)), lengths),
+    )
+
+
+def _metrics(dev: Sequence[Searched], knn: KNN, names: LabelNames) -> dict[str, dict[str, float]] | None:
+    """Token metrics of the model and of the K-NN, where the token labels of all documents are known."""
+    truth = [names.token_targets(scores.document) for scores, _ in dev]
+    known = np.concatenate([t for t in truth if t is not None] or [np.zeros(0, np.int8)])
+    if any(t is None for t in truth) or not len(known):
+        return None
+    model = np.concatenate([scores.decisions for scores, _ in dev])
+    ours = knn.predict(Neighbours.concatenate([neighbours for _, neighbours in dev])) > 0
+    return {
+        "model": token_metrics(Counts.of(model, known)),
+        "knn": token_metrics(Counts.of(ours, known)),
+    }

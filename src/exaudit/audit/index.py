@@ -47,6 +47,11 @@ class ExemplarIndex:
     def __len__(self) -> int:
         return len(self.exemplars)
 
+    @property
+    def has_token_labels(self) -> bool:
+        """Whether any exemplar has a label of its own."""
+        return bool(self.exemplars.token_labels.any())
+
     def follow(self, support: SupportSet) -> None:
         """Catch up with the edits of the set since the last look."""
         if support.number == self._number:

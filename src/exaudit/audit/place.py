@@ -7,17 +7,17 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exaudit.data.labels import LabelNames
 from exaudit.errors import ModelError
 from exaudit.model.folder import read_description
 from exaudit.model.labeler import Labeler
-
-if TYPE_CHECKING:  # a support set in memory needs no Lance, so Lance is imported when a stored one is opened
-    from exaudit.support.store import LanceSupportSet
+from exaudit.support.support_set import SupportSet
 
 __all__ = ["ModelPlace"]
+
+# A support set in memory needs no Lance, so the store is imported when a stored set is opened.
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class ModelPlace:
 
         return LanceSupportSet.exists(self.location)
 
-    def open_support(self) -> LanceSupportSet:
+    def open_support(self) -> SupportSet:
         """The support set, if it was made with this very model."""
         from exaudit.support.store import LanceSupportSet
 
@@ -64,7 +64,7 @@ class ModelPlace:
             self.location, width=self.width, labels=self.labels, model=self.fingerprint
         )
 
-    def create_support(self, *, dtype: str, author: str | None, reason: str) -> LanceSupportSet:
+    def create_support(self, *, dtype: str, author: str | None, reason: str) -> SupportSet:
         from exaudit.support.store import LanceSupportSet
 
         return LanceSupportSet.create(

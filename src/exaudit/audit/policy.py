@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from exaudit.audit.audited import Audited, Rule
-from exaudit.audit.evidence import Exemplar
+from exaudit.audit.evidence import Evidence, Exemplar
+from exaudit.data.labels import LabelNames
 from exaudit.decide.admission import Admission
 from exaudit.decide.knn import KNN
 from exaudit.decide.neighbours import Neighbours
@@ -63,3 +64,27 @@ class Policy:
             admitted=admitted,
             reason=reason,
         )
+
+    def evidence(
+        self,
+        scores: TokenScores,
+        asked: Sequence[int],
+        near: Neighbours,
+        exemplars: Sequence[tuple[Exemplar, ...]],
+        names: LabelNames,
+    ) -> list[Evidence]:
+        """What there is to say about some tokens of a document, given the exemplars of just these."""
+        knn = self.knn
+        limits = None if knn is None or self.admission is None else self.admission.tokens(knn, near)
+        return [
+            Evidence(
+                position=n,
+                token=scores.document.tokens[n],
+                score=float(scores.margins[n]),
+                decision=int(scores.decisions[n]),
+                exemplars=exemplars[i],
+                explanation=None if knn is None else knn.explain(near, i),
+                refusal=None if limits is None else limits.reason(i, names=(names.negative, names.positive)),
+            )
+            for i, n in enumerate(asked)
+        ]

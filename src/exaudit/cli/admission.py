@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit.cli.auditing import AsJson, Stream, SupportAt, opened
-from exaudit.cli.options import Device, Encoder, Model
+from exaudit.cli.auditor import opened
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:

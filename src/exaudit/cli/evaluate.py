@@ -8,8 +8,19 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.auditing import Admit, RuleName, Stream, SupportAt, UseKNN, chosen_rule, opened
-from exaudit.cli.options import Device, Encoder, Model, say, tell_length
+from exaudit.cli.auditor import chosen_rule, opened
+from exaudit.cli.options import (
+    Admit,
+    Device,
+    Encoder,
+    Model,
+    RuleName,
+    Stream,
+    SupportAt,
+    UseKNN,
+    say,
+    tell_length,
+)
 from exaudit.cli.reading import Reading, reads
 
 __all__ = ["evaluate"]

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit.cli.auditing import (
+from exaudit.cli.auditor import chosen_rule, opened
+from exaudit.cli.options import (
     AsJson,
     Author,
+    Device,
+    Encoder,
+    Model,
     PreviewFile,
     PreviewRule,
     Reason,
     SupportAt,
     clean,
-    edit_or_preview,
-    opened,
-    prefixed,
-    report_edit,
+    say,
 )
-from exaudit.cli.options import Device, Encoder, Model
 from exaudit.cli.reading import Reading, reads
+
+if TYPE_CHECKING:
+    from exaudit.audit import Auditor
+    from exaudit.data.document import Document
+    from exaudit.support.history import Edit
 
 __all__ = ["app"]
 
@@ -64,14 +71,14 @@ def build(
     documents = reading.read(file)
     with opened(model, support, device=device, encoder=encoder) as auditor:
         edit = auditor.build(
-            prefixed(documents, id_prefix),
+            _prefixed(documents, id_prefix),
             everything=replace,
             resume=not restart,
             dtype=dtype,
             author=author,
             reason=reason,
         )
-    report_edit(edit, as_json)
+    _report(edit, as_json)
 
 
 @app.command()
@@ -95,9 +102,9 @@ def add(
 ) -> None:
     """Add the documents of FILE, without training anything."""
     documents = reading.read(file)
-    documents = prefixed(documents, id_prefix)
+    documents = _prefixed(documents, id_prefix)
     with opened(model, support, device=device, encoder=encoder) as auditor:
-        edit_or_preview(
+        _edit_or_preview(
             auditor,
             lambda a: a.add(documents, replace=replace, author=author, reason=reason),
             preview,
@@ -124,12 +131,12 @@ def relabel(
     """Change the label of a document, or of one of its tokens."""
     with opened(model, support, device=device, encoder=encoder) as auditor:
         if token is None:
-            edit_or_preview(
+            _edit_or_preview(
                 auditor, lambda a: a.relabel(id, label, author=author, reason=reason), preview, rule, as_json
             )
         else:
             place, value = token, _token_label(label)
-            edit_or_preview(
+            _edit_or_preview(
                 auditor,
                 lambda a: a.relabel_token(id, place, value, author=author, reason=reason),
                 preview,
@@ -153,7 +160,7 @@ def remove(
 ) -> None:
     """Remove documents, all or none of them."""
     with opened(model, support, device=device, encoder=encoder) as auditor:
-        edit_or_preview(
+        _edit_or_preview(
             auditor, lambda a: a.remove(ids, author=author, reason=reason), preview, rule, as_json
         )
 
@@ -168,7 +175,7 @@ def undo(
 ) -> None:
     """Take back the last edit that stands; again for the one before."""
     with opened(model, support) as auditor:
-        report_edit(auditor.undo(author=author, reason=reason), as_json)
+        _report(auditor.undo(author=author, reason=reason), as_json)
 
 
 @app.command()
@@ -181,7 +188,7 @@ def redo(
 ) -> None:
     """Do again what was undone last."""
     with opened(model, support) as auditor:
-        report_edit(auditor.redo(author=author, reason=reason), as_json)
+        _report(auditor.redo(author=author, reason=reason), as_json)
 
 
 @app.command()
@@ -240,9 +247,9 @@ def tag(
     """Name a version; a named version survives `compact`."""
     with opened(model, support) as auditor:
         if delete:
-            report_edit(auditor.support.untag(name, author=author), as_json)
+            _report(auditor.support.untag(name, author=author), as_json)
         else:
-            report_edit(auditor.tag(name, version, author=author), as_json)
+            _report(auditor.tag(name, version, author=author), as_json)
 
 
 @app.command()
@@ -266,6 +273,29 @@ def show(
 
 
 @app.command()
+def verify(model: Model, support: SupportAt = None, as_json: AsJson = False) -> None:
+    """Read everything in the support set and compare it with the fingerprints taken when it was added."""
+    with opened(model, support) as auditor:
+        found = auditor.support
+        found.verify()
+        checked = {
+            "location": found.where,
+            "version": found.number,
+            "documents": len(found.ids),
+            "tokens": len(found),
+        }
+    if as_json:
+        typer.echo(json.dumps(checked, ensure_ascii=False))
+        return
+    typer.echo(
+        clean(
+            f"{found.where} is whole: the texts, vectors and scores of {checked['documents']} documents with "
+            f"{checked['tokens']} tokens (version {checked['version']}) are what was added"
+        )
+    )
+
+
+@app.command()
 def compact(
     model: Model,
     support: SupportAt = None,
@@ -275,7 +305,46 @@ def compact(
 ) -> None:
     """Reclaim the space of versions without a name: they can no longer be restored, the log stays."""
     with opened(model, support) as auditor:
-        report_edit(auditor.compact(author=author, reason=reason), as_json)
+        _report(auditor.compact(author=author, reason=reason), as_json)
+
+
+def _prefixed(documents: Sequence[Document], prefix: str) -> list[Document]:
+    """Documents whose ids start with a prefix, so that numbered files do not get in each other's way."""
+    return [dataclasses.replace(document, id=prefix + document.id) for document in documents]
+
+
+def _edit_or_preview(
+    auditor: Auditor,
+    edit: Callable[[Auditor], Edit],
+    preview: Path | None,
+    rule: str | None,
+    as_json: bool,
+) -> None:
+    """Make an edit and report it; or, with a file to preview on, only tell what it would change there."""
+    from exaudit.cli.files import read
+
+    if preview is None:
+        _report(edit(auditor), as_json)
+        return
+    told = auditor.preview(edit, read(preview), rule=chosen_rule(rule, False))
+    if as_json:
+        typer.echo(json.dumps(told.to_json(), ensure_ascii=False))
+        return
+    names = auditor.names
+    for flip in told.flips:
+        was, then = names.name(flip.before), names.name(flip.after)
+        typer.echo(clean(f"{flip.id}\t{flip.position}\t{flip.token}\t{was} -> {then}"))
+    say(
+        f"preview, nothing was written: {clean(told.edit.what)}; by {told.rule}, {len(told.flips)} of {told.tokens} "
+        f"token decisions in {told.documents} documents would flip"
+    )
+
+
+def _report(edit: Edit, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(asdict(edit), ensure_ascii=False))
+    else:
+        typer.echo(clean(f"version {edit.number} ({edit.version[:8]}): {edit.what}"))
 
 
 def _token_label(label: str) -> int | None:

@@ -13,11 +13,11 @@ from exaudit.analyse.exemplars import ExemplarTable
 from exaudit.analyse.reliability import Measured
 from exaudit.audit.auditor import Auditor
 from exaudit.data.document import Document
+from exaudit.decide.fitting import KNNReport, fit_knn
 from exaudit.decide.knn import KNN, Kind
 from exaudit.decide.neighbours import Neighbours
 from exaudit.decide.rules import exag, exat
-from exaudit.decide.training import KNNReport, best_offset, fit_knn
-from exaudit.metrics import Counts, Difference, paired_bootstrap, token_metrics
+from exaudit.metrics import Counts, Difference, best_offset, paired_bootstrap, token_metrics
 from exaudit.model.labeler import Labeler
 from exaudit.model.scores import TokenScores
 from exaudit.support.memory import MemorySupportSet
@@ -147,7 +147,7 @@ class Searched(Scored):
                          use_token_labels=supervised, epochs=epochs)  # fmt: skip
         if supervised:
             held = self.part(report.dev_documents)
-            offset = best_offset(report.knn.output(held.near), 2 * held.truth.astype(np.int64) - 1)
+            offset = best_offset(report.knn.output(held.near), held.truth)
             report = replace(report, knn=replace(report.knn, offset=offset))
         return report
 

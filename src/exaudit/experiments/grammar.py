@@ -14,8 +14,8 @@ from exaudit._files import replace_file
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.analyse.features import Features
 from exaudit.decide.admission import Admission, AdmissionKind
+from exaudit.decide.fitting import KNNReport
 from exaudit.decide.knn import Kind
-from exaudit.decide.training import KNNReport
 from exaudit.experiments.corpora import Fce, News, read_fce, read_news
 from exaudit.experiments.evidence import Bools, Evidence, Judged, Scored, Searched, score
 from exaudit.experiments.examples import examples_markdown

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from filelock import FileLock, Timeout
 
@@ -154,7 +154,8 @@ class Run:
                 shutil.rmtree(work)
         labeler = Labeler.load(folder, device=self.device)
         if isinstance(labeler.encoder_, Transformer) and self._cache is None:
-            labeler.encoder_ = CachedTransformer(labeler.encoder_)  # encode once, label many times
+            cached = CachedTransformer(labeler.encoder_)  # encode once, label many times
+            labeler.encoder_ = cast("Transformer", cached)  # it can do all of it that labelling takes
         return labeler
 
     @property

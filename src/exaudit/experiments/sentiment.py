@@ -12,7 +12,7 @@ from exaudit.analyse.evaluation import Evaluation
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelNames
 from exaudit.decide.admission import Admission
-from exaudit.decide.training import KNNReport
+from exaudit.decide.fitting import KNNReport
 from exaudit.experiments.corpora import SEED, Contrast, Reviews, read_contrast, read_reviews, read_tweets
 from exaudit.experiments.evidence import Bools, Evidence, Judged, Scored, Searched, score
 from exaudit.experiments.figures import Figures

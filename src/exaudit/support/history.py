@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from exaudit._arrays import ranges
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import BatchIndex, SupportHeader
 
-__all__ = ["BatchRecord", "Edit", "Entry", "State", "ranges"]
+__all__ = ["BatchRecord", "Edit", "Entry", "State", "spans"]
 
-Ranges = tuple[tuple[int, int], ...]
+Spans = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ class Entry:
     parent: str = ""
     version: str = ""
     batches: tuple[BatchRecord, ...] = ()
-    removed: Ranges = ()  # document numbers, as half-open ranges
-    restored: Ranges = ()
+    removed: Spans = ()  # document numbers, as half-open spans
+    restored: Spans = ()
     labels: tuple[tuple[int, int, int], ...] = ()  # document number, Y before, Y after
     token_labels: tuple[tuple[int, int, int, int], ...] = ()  # document number, position, y before, y after
     name: str = ""  # of a tag or a build
@@ -216,7 +217,7 @@ class State:
             past.revert(past.entries.pop())
         return past
 
-    def numbers(self, batches: Iterable[BatchRecord]) -> Ranges:
+    def numbers(self, batches: Iterable[BatchRecord]) -> Spans:
         """The document numbers of batches that were added."""
         firsts = ((self.batches[batch.key], batch.documents) for batch in batches)
         return tuple((first, first + count) for first, count in firsts)
@@ -292,7 +293,7 @@ class State:
             self.row[places] = index.offsets + row
             self.length[places] = index.lengths
             self.label[places] = index.labels
-            rows = expand(self.row[places], index.lengths)
+            rows = ranges(self.row[places], index.lengths)
             self.scores[rows], self.token_labels[rows] = index.scores, index.token_labels
             for place, id, digest in zip(places.tolist(), index.ids, index.digests, strict=True):
                 self.ids[place], self.digests[place] = id, digest
@@ -334,23 +335,15 @@ class State:
 
     def live_rows(self) -> npt.NDArray[np.int64]:
         numbers = np.flatnonzero(self.live)
-        return expand(self.row[numbers], self.length[numbers])
+        return ranges(self.row[numbers], self.length[numbers])
 
 
-def _count(spans: Ranges) -> int:
-    return sum(stop - start for start, stop in spans)
+def _count(numbers: Spans) -> int:
+    return sum(stop - start for start, stop in numbers)
 
 
-def expand(first: npt.NDArray[np.int64], length: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """first[0], first[0] + 1, ... (length[0] of them), first[1], ..."""
-    total = int(length.sum())
-    before = np.cumsum(length, dtype=np.int64) - length
-    start: npt.NDArray[np.int64] = np.repeat(first - before, length)
-    return np.add(np.arange(total, dtype=np.int64), start)
-
-
-def ranges(numbers: Iterable[int]) -> Ranges:
-    """Numbers as half-open ranges, in ascending order."""
+def spans(numbers: Iterable[int]) -> Spans:
+    """Numbers as half-open spans, in ascending order."""
     array = np.unique(np.fromiter(numbers, np.int64))
     if not len(array):
         return ()

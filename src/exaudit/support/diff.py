@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from exaudit._arrays import ranges
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import SupportHeader
-from exaudit.support.history import State, expand
+from exaudit.support.history import State
 
-__all__ = ["Changes", "Difference", "changes", "difference"]
+__all__ = ["Changes", "VersionDiff", "changes", "version_diff"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class VersionDiff:
     """What differs between two versions, for people: ids of documents, labels before and after."""
 
     added: tuple[str, ...]
@@ -46,7 +47,7 @@ def changes(old: State, new: State) -> Changes:
     )
 
 
-def difference(old: State, new: State, header: SupportHeader) -> Difference:
+def version_diff(old: State, new: State, header: SupportHeader) -> VersionDiff:
     def ids(documents: npt.NDArray[np.bool_]) -> tuple[str, ...]:
         return tuple(str(new.ids[number]) for number in np.flatnonzero(documents).tolist())
 
@@ -55,7 +56,7 @@ def difference(old: State, new: State, header: SupportHeader) -> Difference:
         (header.name(a), header.name(b))
         for a, b in zip(*(s.label[relabelled].tolist() for s in (old, new)), strict=True)
     )
-    return Difference(
+    return VersionDiff(
         added=ids(new.live & ~old.live),
         removed=ids(old.live & ~new.live),
         relabelled=tuple((id, a, b) for id, (a, b) in zip(ids(relabelled), labels, strict=True)),
@@ -73,13 +74,13 @@ def _relabelled(old: State, new: State) -> npt.NDArray[np.bool_]:
 
 def _rows(state: State, documents: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     numbers = np.flatnonzero(documents)
-    return expand(state.row[numbers], state.length[numbers])
+    return ranges(state.row[numbers], state.length[numbers])
 
 
 def _token_changes(old: State, new: State) -> Iterator[tuple[int, int, int]]:
     """Number, position and row of each token whose label differs, in documents live in both."""
     numbers = np.flatnonzero(old.live & new.live)
-    rows = expand(new.row[numbers], new.length[numbers])
+    rows = ranges(new.row[numbers], new.length[numbers])
     owners = np.repeat(numbers, new.length[numbers])
     for i in np.flatnonzero(old.token_labels[rows] != new.token_labels[rows]).tolist():
         yield int(owners[i]), int(rows[i] - new.row[owners[i]]), int(rows[i])

@@ -1,4 +1,4 @@
-"""From documents to exemplars in a support set, so that a stopped build goes on and ends with the same set."""
+"""Edits of a support set that need the model: documents become exemplars, in builds that survive being stopped."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from exaudit._progress import progress
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelNames
-from exaudit.errors import DataError
-from exaudit.model.labeler import Labeler
+from exaudit.errors import DataError, SupportError
+from exaudit.model.labeler import Labeler, as_documents
 from exaudit.model.scores import TokenScores
 from exaudit.support.build import Build
 from exaudit.support.exemplars import SupportBatch
 from exaudit.support.history import Edit
 from exaudit.support.support_set import SupportSet
 
-__all__ = ["batch_of", "build", "chunks", "documents_key", "named"]
+__all__ = ["add", "batch_of", "build", "chunks", "documents_key", "labelled", "overlap"]
 
 _TOKENS, _DOCUMENTS = 8192, 512  # of one batch: 33 MB of vectors, one file of the store
+_ADD_TOKENS = 1 << 15  # more are added in parts, as a build, so that they need not fit into memory
 
 
 def chunks(
@@ -44,10 +46,10 @@ def chunks(
         yield chunk
 
 
-def named(documents: Sequence[Document], names: LabelNames) -> list[Document]:
-    """The same documents, each labelled with the name of its class; a document without a label is an error."""
-    labelled = []
-    for document in documents:
+def labelled(documents: Sequence[Any], names: LabelNames) -> list[Document]:
+    """Documents for a support set, each labelled with the name of its class; one without a label is an error."""
+    checked = []
+    for document in as_documents(documents):
         target = names.document_target(document)
         if target is None:
             raise DataError(
@@ -55,8 +57,12 @@ def named(documents: Sequence[Document], names: LabelNames) -> list[Document]:
                 line=document.line or None,
             )
         names.token_targets(document)  # an unknown token label shows here, not in the middle of a build
-        labelled.append(replace(document, label=names.name(target)))
-    return labelled
+        checked.append(replace(document, label=names.name(target)))
+    if not checked:
+        raise DataError("there are no documents to put into the support set")
+    if len({document.id for document in checked}) < len(checked):
+        raise DataError("two of the documents have the same id; the ids in a support set are unique")
+    return checked
 
 
 def batch_of(scores: Sequence[TokenScores], names: LabelNames) -> SupportBatch:
@@ -93,10 +99,62 @@ def build(
     author: str | None = None,
     reason: str = "",
 ) -> Edit:
-    """Add documents as one edit (with `everything`, in place of all there was), a batch at a time.
+    """Make the set of labelled documents; with `everything` in place of what is there.
 
-    Each batch is safe once it is written, and is written while the next one is being encoded.
+    A build of the same documents that ended already is not made again.
     """
+    support.refresh()
+    if support.ids and not everything:
+        if _is_built_from(support, documents):
+            return support.log()[-1]
+        raise SupportError(
+            f"{support.where}: there is a support set of {len(support.ids)} documents already; add to it, or ask "
+            "to replace it"
+        )
+    return _add_in_parts(
+        labeler, support, documents, everything=everything, resume=resume, author=author, reason=reason
+    )
+
+
+def add(
+    labeler: Labeler,
+    support: SupportSet,
+    documents: Sequence[Document],
+    *,
+    replace: bool = False,
+    author: str | None = None,
+    reason: str = "",
+) -> Edit:
+    """Add labelled documents, as one edit; with `replace` in place of those of the same id."""
+    support.refresh()
+    if taken := [document.id for document in documents if document.id in support and not replace]:
+        raise SupportError(
+            f"document {taken[0]!r} is in the support set already ({len(taken)} of {len(documents)} are); ask to "
+            "replace, or use other ids"
+        )
+    if not replace and sum(len(document.tokens) for document in documents) > _ADD_TOKENS:
+        return _add_in_parts(labeler, support, documents, author=author, reason=reason)
+    batch = batch_of(labeler.label(documents, exemplars=True), labeler.names_)
+    return support.add(batch, replace=replace, author=author, reason=reason)
+
+
+def overlap(support: SupportSet, documents: Sequence[Document]) -> list[str]:
+    """Ids of the documents that are in the support set with the same text."""
+    shared = {document.id: document.text for document in documents if document.id in support}
+    return [kept.id for kept in support.find(list(shared)) if kept.text == shared[kept.id]]
+
+
+def _add_in_parts(
+    labeler: Labeler,
+    support: SupportSet,
+    documents: Sequence[Document],
+    *,
+    everything: bool = False,
+    resume: bool = True,
+    author: str | None,
+    reason: str,
+) -> Edit:
+    """Add documents as one edit, a batch at a time: each is safe once written, while the next one is encoded."""
     build = Build(support, documents_key(documents), author=author, reason=reason)
     if build.done and not resume:
         build.discard()
@@ -116,3 +174,14 @@ def build(
         if writing is not None:
             writing.result()
     return build.finish(replace=everything)
+
+
+def _is_built_from(support: SupportSet, documents: Sequence[Document]) -> bool:
+    """Whether the last edit was a build of just these documents: it may have been stopped at its very end."""
+    ids = tuple(document.id for document in documents)
+    if support.log()[-1].kind != "build" or support.ids != ids:
+        return False
+    return all(
+        (kept.text, kept.tokens, kept.label) == (given.text, given.tokens, given.label)
+        for kept, given in zip(support.find(ids), documents, strict=True)
+    )
