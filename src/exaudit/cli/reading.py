@@ -17,6 +17,7 @@ from exaudit.errors import DataError
 
 __all__ = ["Reading", "reads"]
 
+PANEL = "Reading files"  # of the help
 # Arguments that hold documents: where one alone is given, an error without a file's name is about that one.
 FILES = ("file", "a", "b", "boundary", "dev", "preview", "reference", "targets", "test", "test_pairs")
 
@@ -56,6 +57,8 @@ class Reading:
 def reads(verb: Callable[..., None]) -> Callable[..., None]:
     """Let a verb that takes `reading: Reading` take each of its options on the command line instead."""
     hints = get_type_hints(Reading, include_extras=True)
+    for hint in hints.values():
+        hint.__metadata__[0].rich_help_panel = PANEL
     names = [field.name for field in fields(Reading)]
     options = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hints[name])

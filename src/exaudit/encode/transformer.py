@@ -116,7 +116,7 @@ class Transformer:
         if self._tokenizer.uncased and not self.reads_shapes:
             add_shapes(self.module)
 
-    def twin(self, layers: Sequence[int] | None = None) -> Transformer:
+    def copy(self, layers: Sequence[int] | None = None) -> Transformer:
         """The same encoder, perhaps with other layers, to be tuned without changing this one."""
         other = copy.copy(self)
         if layers is not None:

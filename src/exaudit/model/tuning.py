@@ -1,7 +1,6 @@
-"""Tuning the Transformer before it is frozen, on the labels at hand.
+"""Tuning the Transformer before it is frozen, on the labels at hand, so that a stopped run goes on.
 
-An uncased encoder learns to tell upper from lower case on the way (`exaudit.encode.shapes`). With document labels
-alone, `exaudit.model.teaching` takes several turns of this.
+An uncased encoder learns to tell upper from lower case on the way (`exaudit.encode.shapes`).
 """
 
 from __future__ import annotations
@@ -9,11 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
@@ -22,30 +20,13 @@ from exaudit._files import replace_file
 from exaudit.encode.transformer import Transformer
 from exaudit.head.network import Head
 from exaudit.head.tuning import TuningConfig, tune
-from exaudit.model.assembly import Part
+from exaudit.model.options import Report, RunOptions
+from exaudit.model.split import Split
 
-if TYPE_CHECKING:
-    from exaudit.model.labeler import Labeler
+__all__ = ["Tuned", "tune_or_resume", "tuning_config"]
 
-__all__ = ["Plan", "Tuned", "settings_for", "tune_or_resume", "tuned"]
-
-Report = Callable[[dict[str, Any]], None]
 STEPS = 750  # of tuning at least: few documents are seen more often
 MOST = 10  # but no more often than this
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a run goes about it: where it keeps its work, whether it goes on, whom it tells, what stays together."""
-
-    work: Path | None = None
-    resume: bool = False
-    report: Report | None = None
-    group: str | None = None  # a column: documents with the same value are tuned on in one batch
-
-    def checkpoint(self, name: str, encoder: Transformer) -> Path | None:
-        """Where the head on a tuned encoder keeps its epochs: those on another encoder are not its own."""
-        return None if self.work is None else self.work / f"{name}-{encoder.fingerprint[:16]}.safetensors"
 
 
 @dataclass(frozen=True)
@@ -57,20 +38,11 @@ class Tuned:
     record: dict[str, Any]
 
 
-def tuned(labeler: Labeler, encoder: Transformer, head: Head, data: Part, plan: Plan) -> Tuned:
-    """Encoder and head tuned together by the labeler's loss (document and min-max, where that is document)."""
-    if labeler.loss == "token":
-        settings = settings_for(labeler, encoder, data, "token", epochs=5, rate=2e-4)
-    else:
-        settings = settings_for(labeler, encoder, data, "document+min-max", epochs=2, rate=1e-4)
-    return tune_or_resume(encoder, head, data, settings, plan, "encoder")
-
-
-def settings_for(
-    labeler: Labeler, encoder: Transformer, data: Part, loss: str, *, epochs: int, rate: float
+def tuning_config(
+    encoder: Transformer, data: Split, loss: str, *, seed: int, epochs: int, rate: float
 ) -> TuningConfig:
     """Deeper encoders take smaller steps: the rate is for six layers. Small corpora are seen more often."""
-    config = TuningConfig(loss=loss, seed=labeler.seed)
+    config = TuningConfig(loss=loss, seed=seed)
     steps = math.ceil(len(data.documents) / config.batch_size)
     rounds = max(epochs, min(MOST, math.ceil(STEPS / steps)))
     depth = int(encoder.module.config.num_hidden_layers)
@@ -78,18 +50,20 @@ def settings_for(
 
 
 def tune_or_resume(
-    encoder: Transformer, head: Head, data: Part, settings: TuningConfig, plan: Plan, name: str
+    encoder: Transformer, head: Head, data: Split, config: TuningConfig, options: RunOptions, name: str
 ) -> Tuned:
     """Tune, or take what a stopped run left in its work folder."""
     with TemporaryDirectory() as temporary:
-        kept = Path(temporary if plan.work is None else plan.work) / name
+        kept = Path(temporary if options.work is None else options.work) / name
         weights = kept.with_name(f"{name}_head.safetensors")
-        groups = None if plan.group is None else [d.meta.get(plan.group, d.id) for d in data.documents]
-        identity = _identity(encoder, head, data, settings, groups)
-        if not (plan.resume and _left_by(weights) == identity):
+        groups = None if options.group is None else [d.meta.get(options.group, d.id) for d in data.documents]
+        identity = _identity(encoder, head, data, config, groups)
+        if not (options.resume and _left_by(weights) == identity):
             texts = [d.tokens for d in data.documents]
             encoder.learn_shapes()
-            tune(encoder, head, texts, data.labels, settings, groups=groups, report=_named(plan.report, name))
+            tune(
+                encoder, head, texts, data.labels, config, groups=groups, report=_named(options.report, name)
+            )
             encoder.save(kept)
             tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
             with replace_file(weights) as beside:  # last: it says all is there
@@ -102,19 +76,19 @@ def tune_or_resume(
             dtype=encoder.dtype,
             max_length=encoder.max_length,
         )
-    return Tuned(encoder, head, asdict(settings))
+    return Tuned(encoder, head, asdict(config))
 
 
 def _identity(
-    encoder: Transformer, head: Head, data: Part, settings: TuningConfig, groups: list[str] | None
+    encoder: Transformer, head: Head, data: Split, config: TuningConfig, groups: list[str] | None
 ) -> str:
     """Tells what was tuned, and on what, so that a run only goes on with its own work."""
     reader = [encoder.fingerprint, list(encoder.layers), encoder.max_length, encoder.dtype]
-    told = [reader, head.config.to_json(), asdict(settings), groups]
+    told = [reader, head.config.to_json(), asdict(config), groups]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode() + data.labels.targets.tobytes())
     for document in data.documents:
         digest.update(json.dumps(document.tokens).encode())
-    for targets in (data.labels.token_targets or []) if "token" in settings.losses else []:
+    for targets in (data.labels.token_targets or []) if "token" in config.losses else []:
         digest.update(targets.tobytes())
     return digest.hexdigest()
 
