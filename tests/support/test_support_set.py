@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from exaudit.data.document import Document
 from exaudit.errors import SupportError
-from exaudit.support.exemplars import SupportBatch, SupportHeader
+from exaudit.support.exemplars import SupportBatch
+from exaudit.support.header import SupportHeader
 from exaudit.support.memory import MemorySupportSet
 from exaudit.support.store import LanceSupportSet
 from exaudit.support.support_set import SupportSet
@@ -68,11 +69,13 @@ class Model:
         live = support.exemplars()
         tokens = [(document, i) for document in self.documents for i in range(len(document["tokens"]))]
         assert live.row.tolist() == [document["row"] + i for document, i in tokens]
-        assert live.labels.tolist() == [document["label"] for document, _ in tokens]
+        assert live.labels[:, 0].tolist() == [document["label"] for document, _ in tokens]
         assert live.document.tolist() == [document["number"] for document, _ in tokens]
         assert live.position.tolist() == [i for _, i in tokens]
-        for name in ("token_labels", "scores", "vectors"):
-            assert getattr(live, name).tolist() == [document[name][i] for document, i in tokens]
+        for name in ("token_labels", "scores"):
+            assert getattr(live, name)[:, 0].tolist() == [document[name][i] for document, i in tokens]
+        assert live.vectors is not None
+        assert live.vectors.tolist() == [document["vectors"][i] for document, i in tokens]
         assert support.ids == tuple(document["id"] for document in self.documents)
         for document in self.documents[-2:]:
             told = support.document(document["id"])

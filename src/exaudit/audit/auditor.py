@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from exaudit.audit import edits
-from exaudit.audit.audited import Audited, Rule, check_rule
-from exaudit.audit.evidence import Evidence, exemplars_of
+from exaudit.audit.audited import AuditedScores, Rule, check_rule
+from exaudit.audit.evidence import Evidence, FoundExemplars
 from exaudit.audit.fitted import FittedAdmission, FittedKNN, Searched
 from exaudit.audit.index import ExemplarIndex
 from exaudit.audit.neighbourhood import Neighbourhood, each_apart, parts, vectors_of
@@ -22,14 +22,15 @@ from exaudit.audit.place import ModelPlace
 from exaudit.audit.policy import Policy
 from exaudit.audit.preview import Preview
 from exaudit.audit.staleness import Staleness
-from exaudit.data.document import Document
-from exaudit.data.labels import LabelNames
+from exaudit.data.document import Document, Label
+from exaudit.data.labels import LabelSet
 from exaudit.decide.admission import AdmissionKind
 from exaudit.decide.knn import Kind
 from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SettingError, SupportError
-from exaudit.model.labeler import Labeler, as_documents
-from exaudit.model.scores import TokenScores
+from exaudit.model.documents import as_documents
+from exaudit.model.model import Model
+from exaudit.model.scores import Scores
 from exaudit.support.diff import VersionDiff
 from exaudit.support.history import Edit
 from exaudit.support.memory import MemorySupportSet
@@ -60,7 +61,7 @@ class Auditor:
 
     def __init__(
         self,
-        labeler: Labeler | None = None,
+        model: Model | None = None,
         support: SupportSet | None = None,
         *,
         place: ModelPlace | None = None,
@@ -68,10 +69,10 @@ class Auditor:
         encoder: str | None = None,
         stream: bool = False,
     ) -> None:
-        """A labeler and a support set at hand; use `open` for those of a model folder."""
-        if place is None and (labeler is None or support is None):
-            raise SettingError("an Auditor needs a labeler and a support set; or use Auditor.open(folder)")
-        self._place, self._labeler, self._support = place, labeler, support
+        """A model and a support set at hand; use `open` for those of a model folder."""
+        if place is None and (model is None or support is None):
+            raise SettingError("an Auditor needs a model and a support set; or use Auditor.open(folder)")
+        self._place, self._model, self._support = place, model, support
         self._device, self._encoder, self._stream = device, encoder, stream
         self._neighbourhood: Neighbourhood | None = None
         self._knn: FittedKNN | None = None
@@ -97,12 +98,12 @@ class Auditor:
         return cls(place=ModelPlace.of(model, support), device=device, encoder=encoder, stream=stream)
 
     @property
-    def labeler(self) -> Labeler:
+    def model(self) -> Model:
         with self._lock:
-            if self._labeler is None:
+            if self._model is None:
                 assert self._place is not None
-                self._labeler = self._place.load_labeler(device=self._device, encoder=self._encoder)
-            return self._labeler
+                self._model = self._place.load_model(device=self._device, encoder=self._encoder)
+            return self._model
 
     @property
     def support(self) -> SupportSet:
@@ -113,27 +114,28 @@ class Auditor:
             return self._support
 
     @property
-    def names(self) -> LabelNames:
-        return self.labeler.names_ if self._place is None else self._place.names
+    def labels(self) -> LabelSet:
+        return self.model.labels if self._place is None else self._place.labels
 
     @property
     def knn(self) -> FittedKNN | None:
         """The K-NN of the model folder, if one was fitted."""
         if self._knn is None and self._place is not None:
-            self._knn = FittedKNN.load(self._place.folder)
+            self._knn = FittedKNN.load(self._place.folder, len(self.labels.views))
         return self._knn
 
     @property
     def admission(self) -> FittedAdmission | None:
         """The admission limits of the model folder, if they were fitted."""
         if self._admission is None and self._place is not None:
-            self._admission = FittedAdmission.load(self._place.folder)
+            self._admission = FittedAdmission.load(self._place.folder, len(self.labels.views))
         return self._admission
 
     # -- evidence and decisions --------------------------------------------------------------------------
 
-    def neighbours(self, scores: Sequence[TokenScores], k: int = K) -> Neighbours:
-        """The k nearest exemplars of every token of documents labelled with `exemplars=True`."""
+    def neighbours(self, scores: Sequence[Scores], k: int = K) -> tuple[Neighbours, ...]:
+        """The k nearest exemplars of every token of documents labelled with `exemplars=True`, as each class sees them
+        (of two classes, the positive one)."""
         return self._near.neighbours(scores, k)
 
     def label(
@@ -143,7 +145,7 @@ class Auditor:
         rule: Rule | None = None,
         admit: bool = False,
         nearest: bool = False,
-    ) -> list[Audited]:
+    ) -> list[AuditedScores]:
         """Decide every document and word: by the model, or by `rule` (exag, exat, knn).
 
         admit : tell which answers may be relied on. That is about the answers of the K-NN, whose decisions are
@@ -160,7 +162,7 @@ class Auditor:
         admit: bool = False,
         nearest: bool = False,
         total: int | None = None,
-    ) -> Iterator[Audited]:
+    ) -> Iterator[AuditedScores]:
         """The same, one after another."""
         policy = self._policy(rule, admit)
         for scores, neighbours, firsts in self._near.search(
@@ -168,29 +170,43 @@ class Auditor:
         ):
             yield policy.audited(scores, neighbours, firsts)
 
-    def explain(self, document: Any, token: int, *, k: int | None = None) -> Evidence:
-        """Why one token (counted from 0) was decided as it was: its exemplars and the K-NN's whole sum."""
-        _, evidence = self.audit(document, [token], k=k)
+    def explain(
+        self, document: Any, token: int, *, about: str | None = None, k: int | None = None
+    ) -> Evidence:
+        """Why one token (counted from 0) was decided as it was: its exemplars and the K-NN's whole sum.
+
+        about : of more than two classes the one to explain; by default the strongest.
+        """
+        _, evidence = self.audit(document, [token], about=about, k=k)
         return evidence[0]
 
     def audit(
-        self, document: Any, tokens: Sequence[int] | None = None, *, k: int | None = None
-    ) -> tuple[Audited, list[Evidence]]:
-        """A document with its decisions, and the evidence for some of its tokens (the positive ones by default)."""
-        (scores,) = self.labeler.label(as_documents([document]), exemplars=True)
-        asked = np.flatnonzero(scores.decisions).tolist() if tokens is None else list(tokens)
+        self,
+        document: Any,
+        tokens: Sequence[int] | None = None,
+        *,
+        about: str | None = None,
+        k: int | None = None,
+    ) -> tuple[AuditedScores, list[Evidence]]:
+        """A document with its decisions, and the evidence for some of its tokens (the positive ones by default).
+
+        about : of more than two classes the one that the evidence is about; by default those that a token carries.
+        """
+        (scores,) = self.model.label(as_documents([document]), exemplars=True)
+        view = None if about is None else self._view_of(about)
+        decided = [own.decisions for c, own in enumerate(scores.views) if view in (None, c)]
+        asked = np.flatnonzero(np.any(decided, axis=0)).tolist() if tokens is None else list(tokens)
         for n in asked:
             if not 0 <= n < len(scores.document.tokens):
                 count = len(scores.document.tokens)
                 raise SettingError(f"the document has {count} tokens, from 0; there is no token {n}")
         policy = self._fitted_policy()
         with self._near.index() as index:
-            shown = k or (min(K, len(index)) if policy.knn is None else policy.k)
+            shown = k or (policy.k if policy.knns else min(K, len(index)))
             found = self._near.neighbours([scores], max(shown, policy.k))
-            near = found[np.array(asked, np.int64)]
-            weights = None if policy.knn is None else policy.knn.weights(near)
-            exemplars = [each[:shown] for each in exemplars_of(self.support, index, near, weights)]
-        evidence = policy.evidence(scores, asked, near, exemplars, self.names)
+            near = [own[np.array(asked, np.int64)] for own in found]
+            exemplars = FoundExemplars(self.support, index, near)
+        evidence = policy.evidence(scores, asked, near, exemplars, k=shown, about=view)
         return policy.audited(replace(scores, exemplars=None), found), evidence
 
     def preview(
@@ -204,19 +220,19 @@ class Auditor:
         """
         rule = rule or ("exag" if self.knn is None else "knn")
         policy = self._policy(rule, admit=False)
-        before: list[Audited] = []
-        after: list[Audited] = []
+        before: list[AuditedScores] = []
+        after: list[AuditedScores] = []
         with self._near.index() as index:
             trial = copy.copy(self)
             trial._support, trial._neighbourhood = MemorySupportSet.preview(self.support), None
             made = edit(trial)
             for part in parts(as_documents(documents)):
-                scores = self.labeler.label(part, exemplars=True)
+                scores = self.model.label(part, exemplars=True)
                 before += self._decided(policy, index, scores)
                 with index.trying(trial.support) as tried:
                     trying = replace(policy, has_token_labels=tried.has_token_labels)
                     after += self._decided(trying, tried, scores)
-        return Preview.of(made, rule, before, after)
+        return Preview.of(made, rule, before, after, self.labels)
 
     # -- fitting -------------------------------------------------------------------------------------------
 
@@ -239,18 +255,18 @@ class Auditor:
         self.warn_of_overlap(dev)
         searched = self._searched(dev, k)
         if use_token_labels is None:
-            supervised = self.labeler.record_.get("loss") == "token"
+            supervised = self.model.settings.loss == "token"
             use_token_labels = supervised and bool(self.support.exemplars(vectors=False).token_labels.all())
         self._knn = FittedKNN.fit(
             searched,
-            self.names,
+            self.labels,
             kind=kind,
             k=k,
             use_token_labels=use_token_labels,
             epochs=epochs,
             seed=seed,
             support_version=self.support.version,
-            boundary=self.labeler.offset_,
+            boundaries=self.model.word_boundaries,
         )
         if self._place is not None:
             self._knn.save(self._place.folder)
@@ -284,13 +300,12 @@ class Auditor:
 
     def staleness(self) -> Staleness | None:
         """None where the limits fit the support set as it is; otherwise they are fitted anew, to compare."""
-        knn, kept = self._need_knn().knn, self._need_admission()
+        policy, kept = self._policy("knn", admit=True), self._need_admission()
         self.support.refresh()
-        if not kept.admission.is_stale(self.support.version):
+        if not kept.is_stale(self.support.version):
             return None
-        old = kept.admission
-        new = self._fitted_admission(kept.documents, old.kind, old.quantile, kept.use_count)
-        return Staleness(knn, old, new.admission, self.support.version)
+        anew = self._fitted_admission(kept.documents, kept.kind, kept.quantile, kept.use_count)
+        return Staleness(policy, kept, anew, self.support.version)
 
     def warn_of_overlap(self, documents: Sequence[Document]) -> None:
         """Warn where documents to be judged by the support set are in it themselves."""
@@ -319,12 +334,12 @@ class Auditor:
         A build that was stopped, at any moment and by any means, goes on when it is started again with the same
         documents, and ends with the same set.
         """
-        labelled = edits.labelled(documents, self.names)
+        labelled = edits.labelled(documents, self.labels)
         if self._support is None and self._place is not None and not self._place.has_support():
-            self.labeler.label(labelled[:1], exemplars=True)  # a model without exemplars says so first
+            self.model.label(labelled[:1], exemplars=True)  # a model without exemplars says so first
             self._support = self._place.create_support(dtype=dtype, author=author, reason=reason)
         return edits.build(
-            self.labeler,
+            self.model,
             self.support,
             labelled,
             everything=everything,
@@ -337,17 +352,24 @@ class Auditor:
         self, documents: Sequence[Any], *, replace: bool = False, author: str | None = None, reason: str = ""
     ) -> Edit:
         """Add labelled documents, as one edit; with `replace` in place of those of the same id."""
-        labelled = edits.labelled(documents, self.names)
-        return edits.add(self.labeler, self.support, labelled, replace=replace, author=author, reason=reason)
+        labelled = edits.labelled(documents, self.labels)
+        return edits.add(self.model, self.support, labelled, replace=replace, author=author, reason=reason)
 
-    def relabel(self, id: str, label: str, *, author: str | None = None, reason: str = "") -> Edit:
-        """Change the label of a document of the support set."""
+    def relabel(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
+        """Change the label of a document of the support set; to several names where documents may have several."""
         return self.support.relabel_document(id, label, author=author, reason=reason)
 
     def relabel_token(
-        self, id: str, position: int, label: int | None, *, author: str | None = None, reason: str = ""
+        self,
+        id: str,
+        position: int,
+        label: int | Label | None,
+        *,
+        author: str | None = None,
+        reason: str = "",
     ) -> Edit:
-        """Change the label of one token (counted from 0) to 0, 1 or None (unknown)."""
+        """Change the label of one token (counted from 0): to 0 or 1, or to a name or "none" where there are more classes;
+        None is unknown."""
         return self.support.relabel_token(id, position, label, author=author, reason=reason)
 
     def remove(self, ids: str | Sequence[str], *, author: str | None = None, reason: str = "") -> Edit:
@@ -394,16 +416,22 @@ class Auditor:
     def _near(self) -> Neighbourhood:
         with self._lock:
             if self._neighbourhood is None:
-                self._neighbourhood = Neighbourhood(self.labeler, self.support, stream=self._stream)
+                self._neighbourhood = Neighbourhood(self.model, self.support, stream=self._stream)
             return self._neighbourhood
 
     def _searched(self, documents: Sequence[Document], k: int) -> list[Searched]:
         found = self._near.search(documents, k, total=len(documents))
         return [(scores, neighbours) for scores, neighbours, _ in found]
 
-    def _decided(self, policy: Policy, index: ExemplarIndex, scores: Sequence[TokenScores]) -> list[Audited]:
-        found = index.neighbours(vectors_of(scores), policy.k, offset=self.labeler.offset_)
-        return [policy.audited(one, found[mine]) for one, mine in each_apart(scores)]
+    def _decided(self, policy: Policy, index: ExemplarIndex, scores: Sequence[Scores]) -> list[AuditedScores]:
+        views = index.neighbours(vectors_of(scores), policy.k, offsets=self.model.word_boundaries)
+        return [policy.audited(one, [found[mine] for found in views]) for one, mine in each_apart(scores)]
+
+    def _view_of(self, name: str) -> int:
+        names = [view.positive for view in self.labels.views]
+        if name not in names:
+            raise SettingError(f"words are not decided for {name!r}; they are for {', '.join(names)}")
+        return names.index(name)
 
     def _policy(self, rule: Rule | None, admit: bool) -> Policy:
         check_rule(rule)
@@ -413,24 +441,25 @@ class Auditor:
             with self._near.index() as index:
                 has_token_labels = index.has_token_labels
         return Policy(
+            self.labels,
             rule,
-            knn=self._need_knn().knn if admit or rule == "knn" else None,
-            admission=self._need_admission().admission if admit else None,
+            knns=self._need_knn().knns if admit or rule == "knn" else (),
+            admissions=self._need_admission().views if admit else (),
             has_token_labels=has_token_labels,
         )
 
     def _fitted_policy(self) -> Policy:
         """The model's own decisions, with all that was fitted to say about them."""
-        knn = None if self.knn is None else self._need_knn().knn
-        limits = None if knn is None or self.admission is None else self.admission.admission
-        if limits is not None and knn is not None and limits.knn != knn.fingerprint():
+        knns = () if self.knn is None else self._need_knn().knns
+        limits = self.admission if knns else None
+        if limits is not None and not limits.fits(knns):
             limits = None  # of an earlier K-NN
-        return Policy(None, knn, limits, has_token_labels=False)
+        return Policy(self.labels, knns=knns, admissions=() if limits is None else limits.views)
 
     def _need_knn(self) -> FittedKNN:
         if self.knn is None:
             raise SupportError("no K-NN was fitted for this model yet; fit one first (exaudit knn fit)")
-        self.knn.check_boundary(self.labeler.offset_)
+        self.knn.check_boundaries(self.model.word_boundaries)
         return self.knn
 
     def _need_admission(self) -> FittedAdmission:
@@ -441,11 +470,11 @@ class Auditor:
     def _fitted_admission(
         self, documents: Sequence[Document], kind: AdmissionKind, quantile: float | None, use_count: bool
     ) -> FittedAdmission:
-        knn = self._need_knn().knn
+        knns = self._need_knn().knns
         return FittedAdmission.fit(
-            self._searched(documents, knn.k),
-            self.names,
-            knn,
+            self._searched(documents, knns[0].k),
+            self.labels,
+            knns,
             kind=kind,
             quantile=quantile,
             use_count=use_count,

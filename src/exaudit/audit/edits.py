@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 
 from exaudit._progress import progress
-from exaudit.data.document import Document
-from exaudit.data.labels import LabelNames
+from exaudit.data.document import Document, Label
+from exaudit.data.labels import LabelSet
 from exaudit.errors import DataError, SupportError
-from exaudit.model.labeler import Labeler, as_documents
-from exaudit.model.scores import TokenScores
+from exaudit.model.documents import as_documents
+from exaudit.model.model import Model
+from exaudit.model.scores import Scores
 from exaudit.support.build import Build
 from exaudit.support.exemplars import SupportBatch
 from exaudit.support.history import Edit
 from exaudit.support.support_set import SupportSet
 
-__all__ = ["add", "batch_of", "build", "chunks", "documents_key", "labelled", "overlap"]
+__all__ = ["add", "batch_of", "build", "chunks", "documents_key", "label_of", "labelled", "overlap"]
 
 _TOKENS, _DOCUMENTS = 8192, 512  # of one batch: 33 MB of vectors, one file of the store
 _ADD_TOKENS = 1 << 15  # more are added in parts, as a build, so that they need not fit into memory
@@ -46,18 +47,27 @@ def chunks(
         yield chunk
 
 
-def labelled(documents: Sequence[Any], names: LabelNames) -> list[Document]:
+def label_of(document: Document, labels: LabelSet) -> Label | None:
+    """The label of a document by the names of the classes; None without labels."""
+    classes = labels.document_classes(document)
+    if classes is None:
+        return None
+    names = tuple(labels.names[c] for c in classes)
+    return names if labels.kind == "multilabel" else names[0]
+
+
+def labelled(documents: Sequence[Any], labels: LabelSet) -> list[Document]:
     """Documents for a support set, each labelled with the name of its class; one without a label is an error."""
     checked = []
     for document in as_documents(documents):
-        target = names.document_target(document)
-        if target is None:
+        label = label_of(document, labels)
+        if label is None:
             raise DataError(
                 f"document {document.id!r} has no label; every document of a support set needs one",
                 line=document.line or None,
             )
-        names.token_targets(document)  # an unknown token label shows here, not in the middle of a build
-        checked.append(replace(document, label=names.name(target)))
+        labels.token_targets(document)  # an unknown token label shows here, not in the middle of a build
+        checked.append(replace(document, label=label))
     if not checked:
         raise DataError("there are no documents to put into the support set")
     if len({document.id for document in checked}) < len(checked):
@@ -65,17 +75,17 @@ def labelled(documents: Sequence[Any], names: LabelNames) -> list[Document]:
     return checked
 
 
-def batch_of(scores: Sequence[TokenScores], names: LabelNames) -> SupportBatch:
-    """Scored documents as exemplars. Scores are kept as they are: the decision boundary may still move."""
+def batch_of(scores: Sequence[Scores], labels: LabelSet) -> SupportBatch:
+    """Scored documents as exemplars. Scores are kept as they are: the decision boundaries may still move."""
     signs = []
     for one in scores:
-        targets = names.token_targets(one.document)
-        unknown = np.zeros(len(one.document.tokens), np.int8)
+        targets = labels.token_targets(one.document)  # (N, K)
+        unknown = np.zeros((len(one.document.tokens), len(labels.views)), np.int8)
         signs.append(unknown if targets is None else (2 * targets - 1).astype(np.int8))
     return SupportBatch(
         [one.document for one in scores],
         np.concatenate([one.exemplars for one in scores if one.exemplars is not None]),
-        np.concatenate([one.scores for one in scores]),
+        np.concatenate([np.stack([view.scores for view in one.views], 1) for one in scores]),
         np.concatenate(signs),
     )
 
@@ -90,7 +100,7 @@ def documents_key(documents: Sequence[Document]) -> str:
 
 
 def build(
-    labeler: Labeler,
+    model: Model,
     support: SupportSet,
     documents: Sequence[Document],
     *,
@@ -112,12 +122,12 @@ def build(
             "to replace it"
         )
     return _add_in_parts(
-        labeler, support, documents, everything=everything, resume=resume, author=author, reason=reason
+        model, support, documents, everything=everything, resume=resume, author=author, reason=reason
     )
 
 
 def add(
-    labeler: Labeler,
+    model: Model,
     support: SupportSet,
     documents: Sequence[Document],
     *,
@@ -133,8 +143,8 @@ def add(
             "replace, or use other ids"
         )
     if not replace and sum(len(document.tokens) for document in documents) > _ADD_TOKENS:
-        return _add_in_parts(labeler, support, documents, author=author, reason=reason)
-    batch = batch_of(labeler.label(documents, exemplars=True), labeler.names_)
+        return _add_in_parts(model, support, documents, author=author, reason=reason)
+    batch = batch_of(model.label(documents, exemplars=True), model.labels)
     return support.add(batch, replace=replace, author=author, reason=reason)
 
 
@@ -145,7 +155,7 @@ def overlap(support: SupportSet, documents: Sequence[Document]) -> list[str]:
 
 
 def _add_in_parts(
-    labeler: Labeler,
+    model: Model,
     support: SupportSet,
     documents: Sequence[Document],
     *,
@@ -166,7 +176,7 @@ def _add_in_parts(
         writing: Future[None] | None = None
         for chunk in chunks(documents):
             if chunk[0].id not in done:
-                batch = batch_of(labeler.label(chunk, exemplars=True), labeler.names_)
+                batch = batch_of(model.label(chunk, exemplars=True), model.labels)
                 if writing is not None:
                     writing.result()  # one batch waits at most
                 writing = writer.submit(build.add, batch)

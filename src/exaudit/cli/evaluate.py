@@ -61,7 +61,7 @@ def evaluate(
     else:
         with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
             auditor.warn_of_overlap(documents)
-            tell_length(auditor.labeler, documents)
+            tell_length(auditor.model, documents)
             stale = auditor.staleness() if admit else None
             audited = list(auditor.iter_label(documents, rule=chosen, admit=admit, total=len(documents)))
             evaluation = Evaluation.of(audited, auditor.names)
@@ -79,7 +79,7 @@ def evaluate(
             if stale is not None:
                 for one in audited:
                     stale.count(one)
-                say(stale.render((auditor.names.negative, auditor.names.positive)))
+                say(stale.render())
     if as_json:
         typer.echo(json.dumps(evaluation.to_json(ci=ci)))
     else:

@@ -47,26 +47,25 @@ def label(
     With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set.
     """
     from exaudit.cli.files import output
-    from exaudit.model.labeler import Labeler
+    from exaudit.model.folder import load_model
 
     chosen = chosen_rule(rule, knn)
     documents = reading.read(file)
     if chosen is None and not admit:
-        labeler = Labeler.load(model, device=device, encoder=encoder)
-        tell_length(labeler, documents)
+        loaded = load_model(model, device=device, encoder=encoder)
+        tell_length(loaded, documents)
         with output(out) as stream_out:
-            for scores in labeler.iter_label(documents, total=len(documents)):
-                stream_out.write(json.dumps(scores.to_json(labeler.names_), ensure_ascii=False) + "\n")
+            for scores in loaded.iter_label(documents, total=len(documents)):
+                stream_out.write(json.dumps(scores.to_json(loaded.labels), ensure_ascii=False) + "\n")
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
-        names = auditor.names
-        tell_length(auditor.labeler, documents)
+        tell_length(auditor.model, documents)
         stale = auditor.staleness() if admit else None
         labelled = auditor.iter_label(documents, rule=chosen, admit=admit, nearest=True, total=len(documents))
         with output(out) as stream_out:
             for audited in labelled:
                 if stale is not None:
                     stale.count(audited)
-                stream_out.write(json.dumps(audited.to_json(names), ensure_ascii=False) + "\n")
+                stream_out.write(json.dumps(audited.to_json(auditor.labels), ensure_ascii=False) + "\n")
         if stale is not None:
-            say(stale.render((names.negative, names.positive)))
+            say(stale.render())

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from exaudit.data.document import Document
-    from exaudit.model.labeler import Labeler
+    from exaudit.data.document import Document, Label
+    from exaudit.model import model as trained
 
 __all__ = [
     "Admit",
@@ -27,6 +27,7 @@ __all__ = [
     "SupportAt",
     "UseKNN",
     "clean",
+    "named",
     "say",
     "tell_length",
 ]
@@ -71,12 +72,17 @@ def say(message: str) -> None:
     typer.echo(message, err=True)
 
 
-def tell_length(labeler: Labeler, documents: Sequence[Document]) -> None:
+def tell_length(model: trained.Model, documents: Sequence[Document]) -> None:
     """Say so where documents are longer than the model reads."""
-    if note := labeler.note_on_length(documents):
+    if note := model.note_on_length(documents):
         say(note)
 
 
 def clean(text: str) -> str:
     """Text for a terminal: what would steer it, or turn the writing direction, shows as a replacement mark."""
     return "".join(c if c.isprintable() or c in "\t\n" else " " if c.isspace() else "\ufffd" for c in text)
+
+
+def named(label: Label) -> str:
+    """A label for a terminal: a class, or several."""
+    return label if isinstance(label, str) else " + ".join(label) or "none"

@@ -23,13 +23,15 @@ from exaudit.cli.options import (
     Reason,
     SupportAt,
     clean,
+    named,
     say,
 )
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
     from exaudit.audit import Auditor
-    from exaudit.data.document import Document
+    from exaudit.data.document import Document, Label
+    from exaudit.data.labels import LabelSet
     from exaudit.support.history import Edit
 
 __all__ = ["app"]
@@ -117,7 +119,13 @@ def add(
 def relabel(
     model: Model,
     id: DocumentId,
-    label: Annotated[str, typer.Option(help="The new label; of a token 0, 1 or unknown.")],
+    label: Annotated[
+        list[str],
+        typer.Option(
+            help="The new label; may be repeated where documents have several. Of a token 0, 1 or unknown; of more "
+            "than two classes a class, none or unknown."
+        ),
+    ],
     token: Annotated[int | None, typer.Option(help="Relabel this token, counted from 0, alone.")] = None,
     preview: PreviewFile = None,
     rule: PreviewRule = None,
@@ -131,11 +139,12 @@ def relabel(
     """Change the label of a document, or of one of its tokens."""
     with opened(model, support, device=device, encoder=encoder) as auditor:
         if token is None:
+            name = _document_label(label, auditor.labels)
             _edit_or_preview(
-                auditor, lambda a: a.relabel(id, label, author=author, reason=reason), preview, rule, as_json
+                auditor, lambda a: a.relabel(id, name, author=author, reason=reason), preview, rule, as_json
             )
         else:
-            place, value = token, _token_label(label)
+            place, value = token, _token_label(label, auditor.labels)
             _edit_or_preview(
                 auditor,
                 lambda a: a.relabel_token(id, place, value, author=author, reason=reason),
@@ -222,11 +231,12 @@ def diff(
     if as_json:
         typer.echo(json.dumps(asdict(difference), ensure_ascii=False))
         return
-    known = {-1: "0", 0: "unknown", 1: "1"}
+    known: dict[int | str, str] = {-1: "0", 0: "unknown", 1: "1"}  # of two classes
     lines = [f"+ {id}" for id in difference.added] + [f"- {id}" for id in difference.removed]
-    lines += [f"~ {id}: {old} -> {new}" for id, old, new in difference.relabelled]
+    lines += [f"~ {id}: {named(old)} -> {named(new)}" for id, old, new in difference.relabelled]
     lines += [
-        f"~ {id}, token {place}: {known[old]} -> {known[new]}" for id, place, old, new in difference.tokens
+        f"~ {id}, token {place}: {known.get(old, old)} -> {known.get(new, new)}"
+        for id, place, old, new in difference.tokens
     ]
     for line in lines:
         typer.echo(clean(line))
@@ -330,9 +340,11 @@ def _edit_or_preview(
     if as_json:
         typer.echo(json.dumps(told.to_json(), ensure_ascii=False))
         return
-    names = auditor.names
     for flip in told.flips:
-        was, then = names.name(flip.before), names.name(flip.after)
+        was, then = (
+            named(auditor.labels.names[each] if isinstance(each, int) else each)
+            for each in (flip.before, flip.after)
+        )
         typer.echo(clean(f"{flip.id}\t{flip.position}\t{flip.token}\t{was} -> {then}"))
     say(
         f"preview, nothing was written: {clean(told.edit.what)}; by {told.rule}, {len(told.flips)} of {told.tokens} "
@@ -347,10 +359,20 @@ def _report(edit: Edit, as_json: bool) -> None:
         typer.echo(clean(f"version {edit.number} ({edit.version[:8]}): {edit.what}"))
 
 
-def _token_label(label: str) -> int | None:
+def _document_label(names: Sequence[str], labels: LabelSet) -> Label:
+    """One class, or any number of them where documents may have several; none of them as `none`."""
+    if labels.kind == "multilabel":
+        return () if list(names) == ["none"] and "none" not in labels.names else tuple(names)
+    return names[0] if len(names) == 1 else tuple(names)
+
+
+def _token_label(names: Sequence[str], labels: LabelSet) -> int | Label | None:
     from exaudit.errors import SettingError
 
-    values = {"0": 0, "1": 1, "unknown": None}
-    if label not in values:
-        raise SettingError(f"the label of a token is 0, 1 or unknown, not {label!r}")
-    return values[label]
+    if list(names) == ["unknown"] and "unknown" not in labels.names:
+        return None
+    if labels.kind != "binary":
+        return tuple(names)
+    if list(names) not in (["0"], ["1"]):
+        raise SettingError(f"the label of a token is 0, 1 or unknown, not {' '.join(names)!r}")
+    return int(names[0])

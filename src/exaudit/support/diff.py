@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from exaudit._arrays import ranges
+from exaudit.data.document import Label
 from exaudit.errors import SupportError
-from exaudit.support.exemplars import SupportHeader
+from exaudit.support.header import SupportHeader, number_of
 from exaudit.support.history import State
 
 __all__ = ["Changes", "VersionDiff", "changes", "version_diff"]
@@ -31,8 +32,8 @@ class VersionDiff:
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    relabelled: tuple[tuple[str, str, str], ...]  # id, label before, label after
-    tokens: tuple[tuple[str, int, int, int], ...]  # id, position, y before, y after
+    relabelled: tuple[tuple[str, Label, Label], ...]  # id, label before, label after
+    tokens: tuple[tuple[str, int, int | str, int | str], ...]  # id, position, y before, y after
 
 
 def changes(old: State, new: State) -> Changes:
@@ -51,17 +52,19 @@ def version_diff(old: State, new: State, header: SupportHeader) -> VersionDiff:
     def ids(documents: npt.NDArray[np.bool_]) -> tuple[str, ...]:
         return tuple(str(new.ids[number]) for number in np.flatnonzero(documents).tolist())
 
+    def token_label(state: State, row: int) -> int | str:
+        return header.token_label(number_of(state.token_labels[row]))
+
     relabelled = _relabelled(old, new)
-    labels = (
-        (header.name(a), header.name(b))
-        for a, b in zip(*(s.label[relabelled].tolist() for s in (old, new)), strict=True)
+    before, after = (
+        [header.document_label(number_of(signs)) for signs in state.label[relabelled]] for state in (old, new)
     )
     return VersionDiff(
         added=ids(new.live & ~old.live),
         removed=ids(old.live & ~new.live),
-        relabelled=tuple((id, a, b) for id, (a, b) in zip(ids(relabelled), labels, strict=True)),
+        relabelled=tuple(zip(ids(relabelled), before, after, strict=True)),
         tokens=tuple(
-            (str(new.ids[number]), position, int(old.token_labels[row]), int(new.token_labels[row]))
+            (str(new.ids[number]), position, token_label(old, row), token_label(new, row))
             for number, position, row in _token_changes(old, new)
         ),
     )
@@ -69,7 +72,8 @@ def version_diff(old: State, new: State, header: SupportHeader) -> VersionDiff:
 
 def _relabelled(old: State, new: State) -> npt.NDArray[np.bool_]:
     both: npt.NDArray[np.bool_] = old.live & new.live
-    return both & np.not_equal(old.label, new.label)
+    different: npt.NDArray[np.bool_] = np.any(old.label != new.label, axis=1)
+    return both & different
 
 
 def _rows(state: State, documents: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
@@ -82,5 +86,5 @@ def _token_changes(old: State, new: State) -> Iterator[tuple[int, int, int]]:
     numbers = np.flatnonzero(old.live & new.live)
     rows = ranges(new.row[numbers], new.length[numbers])
     owners = np.repeat(numbers, new.length[numbers])
-    for i in np.flatnonzero(old.token_labels[rows] != new.token_labels[rows]).tolist():
+    for i in np.flatnonzero((old.token_labels[rows] != new.token_labels[rows]).any(axis=1)).tolist():
         yield int(owners[i]), int(rows[i] - new.row[owners[i]]), int(rows[i])

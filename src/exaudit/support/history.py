@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from exaudit._arrays import ranges
 from exaudit.errors import SupportError
-from exaudit.support.exemplars import BatchIndex, SupportHeader
+from exaudit.support.exemplars import BatchIndex
+from exaudit.support.header import SupportHeader, signs_of
 
 __all__ = ["BatchRecord", "Edit", "Entry", "State", "spans"]
 
@@ -70,7 +71,9 @@ class Entry:
     batches: tuple[BatchRecord, ...] = ()
     removed: Spans = ()  # document numbers, as half-open spans
     restored: Spans = ()
-    labels: tuple[tuple[int, int, int], ...] = ()  # document number, Y before, Y after
+    labels: tuple[
+        tuple[int, int, int], ...
+    ] = ()  # document number, Y before, Y after, as numbers (see `header`)
     token_labels: tuple[tuple[int, int, int, int], ...] = ()  # document number, position, y before, y after
     name: str = ""  # of a tag or a build
     target: int = -1  # the edit that is undone, redone or tagged
@@ -79,6 +82,8 @@ class Entry:
 
     def to_json(self) -> str:
         plain = {key: value for key, value in asdict(self).items() if value not in ((), "", None, -1)}
+        if self.header is not None:
+            plain["header"] = self.header.to_json()
         return json.dumps(plain, ensure_ascii=False)
 
     def edit(self, number: int) -> Edit:
@@ -138,9 +143,9 @@ class State:
         self.row = np.zeros(0, np.int64)  # first row of each document
         self.length = np.zeros(0, np.int32)
         self.live = np.zeros(0, bool)
-        self.label = np.zeros(0, np.int8)
-        self.scores = np.zeros(0, np.float32)
-        self.token_labels = np.zeros(0, np.int8)
+        self.label = np.zeros((0, 1), np.int8)  # (D, K)
+        self.scores = np.zeros((0, 1), np.float32)  # (n, K)
+        self.token_labels = np.zeros((0, 1), np.int8)  # (n, K)
         self._content = 0
 
     def copy(self) -> State:
@@ -268,8 +273,10 @@ class State:
             self.floor = number
             self.undoable, self.redoable = [], []
             self.dropped.update(entry.dropped)
-        elif entry.kind == "create":
+        elif entry.kind == "create" and entry.header is not None:
             self.header = entry.header
+            empty = BatchIndex.empty(entry.header.classes)
+            self.label, self.scores, self.token_labels = empty.labels, empty.scores, empty.token_labels
         else:
             self.undoable.append(number)
             self.redoable = []
@@ -283,11 +290,9 @@ class State:
         self.ids += [None] * batch.documents
         self.digests += [b""] * batch.documents
         self.row = np.concatenate([self.row, np.full(batch.documents, row, np.int64)])
-        self.length = np.concatenate([self.length, np.zeros(batch.documents, np.int32)])
-        self.live = np.concatenate([self.live, np.zeros(batch.documents, bool)])
-        self.label = np.concatenate([self.label, np.zeros(batch.documents, np.int8)])
-        self.scores = np.concatenate([self.scores, np.zeros(batch.tokens, np.float32)])
-        self.token_labels = np.concatenate([self.token_labels, np.zeros(batch.tokens, np.int8)])
+        self.length, self.live = _grown(self.length, batch.documents), _grown(self.live, batch.documents)
+        self.label = _grown(self.label, batch.documents)
+        self.scores, self.token_labels = (_grown(a, batch.tokens) for a in (self.scores, self.token_labels))
         if index is not None:  # None: a compaction has dropped all of it since
             places = index.documents + number
             self.row[places] = index.offsets + row
@@ -301,11 +306,12 @@ class State:
 
     def _marks(self, numbers: range) -> int:
         part = slice(numbers.start, numbers.stop)
-        labels, total = self.token_labels.tobytes(), 0
+        total = 0
         for digest, row, length, label in zip(
             self.digests[part], *(a[part].tolist() for a in (self.row, self.length, self.label)), strict=True
         ):
-            told = digest + row.to_bytes(8, "little") + bytes([label + 1]) + labels[row : row + length]
+            tokens = self.token_labels[row : row + length].tobytes()
+            told = digest + row.to_bytes(8, "little") + bytes(sign + 1 for sign in label) + tokens
             total ^= int.from_bytes(hashlib.sha256(told).digest(), "big")
         return total
 
@@ -323,19 +329,24 @@ class State:
 
     def _set_label(self, number: int, label: int) -> None:
         self._content ^= self._marks(range(number, number + 1))
-        self.label[number] = label
+        self.label[number] = signs_of(label, self.label.shape[1])
         self._content ^= self._marks(range(number, number + 1))
 
     def _set_token_label(self, number: int, position: int, label: int) -> None:
         if position >= self.length[number]:  # dropped by a compaction: its rows are nobody's
             return
         self._content ^= self._marks(range(number, number + 1))
-        self.token_labels[self.row[number] + position] = label
+        self.token_labels[self.row[number] + position] = signs_of(label, self.token_labels.shape[1])
         self._content ^= self._marks(range(number, number + 1))
 
     def live_rows(self) -> npt.NDArray[np.int64]:
         numbers = np.flatnonzero(self.live)
         return ranges(self.row[numbers], self.length[numbers])
+
+
+def _grown(array: npt.NDArray[Any], by: int) -> npt.NDArray[Any]:
+    """With so many rows of zeros more."""
+    return np.concatenate([array, np.zeros((by, *array.shape[1:]), array.dtype)])
 
 
 def _count(numbers: Spans) -> int:

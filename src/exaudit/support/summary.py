@@ -17,15 +17,17 @@ def summary(support: SupportSet) -> dict[str, Any]:
     """Where it is, what it holds and what it was made for, as plain values."""
     header, columns = support.header, support.exemplars(vectors=False)
     _, first = np.unique(columns.document, return_index=True)
-    positive = int((columns.labels[first] > 0).sum())
+    counts = (columns.labels[first] > 0).sum(axis=0).tolist()  # (K,)
+    if header.kind == "binary":
+        counts = [len(first) - counts[0], *counts]
     return {
         "location": support.where,
         "version": support.number,
         "fingerprint": support.version,
         "documents": len(support.ids),
-        "labels": {header.labels[0]: len(first) - positive, header.labels[1]: positive},
+        "labels": dict(zip(header.labels, counts, strict=True)),
         "tokens": len(columns),
-        "labelled_tokens": int(np.count_nonzero(columns.token_labels)),
+        "labelled_tokens": int(np.count_nonzero(columns.token_labels[:, 0])),
         "width": header.width,
         "dtype": header.dtype,
         "model": header.model,

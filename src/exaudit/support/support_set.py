@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exaudit._arrays import ranges
+from exaudit.data.document import Label
 from exaudit.errors import SupportError
 from exaudit.support.diff import Changes, VersionDiff, changes, version_diff
 from exaudit.support.exemplars import (
@@ -26,10 +27,9 @@ from exaudit.support.exemplars import (
     Exemplars,
     SupportBatch,
     SupportDocument,
-    SupportHeader,
     document_digest,
-    token_label,
 )
+from exaudit.support.header import SupportHeader, number_of
 from exaudit.support.history import BatchRecord, Edit, Entry, State, spans
 
 __all__ = ["SupportSet"]
@@ -176,8 +176,8 @@ class SupportSet(ABC):
             replace(
                 document,
                 row=row,
-                label=self.header.name(int(state.label[document.number])),
-                token_labels=tuple(state.token_labels[row : row + length].tolist()),
+                label=self.header.document_label(number_of(state.label[document.number])),
+                token_labels=self.header.token_labels(state.token_labels[row : row + length]),
             )
             for document, (row, length) in zip(self._read_documents(numbers), rows, strict=True)
         ]
@@ -222,24 +222,35 @@ class SupportSet(ABC):
 
         return self._commit(draft, author, reason)
 
-    def relabel_document(self, id: str, label: str, *, author: str | None = None, reason: str = "") -> Edit:
-        """Change the label of a document."""
+    def relabel_document(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
+        """Change the label of a document; to several names where documents may have several labels."""
+        after, name = self.header.document_number(label, "the new label"), self.header.document_label
 
         def draft(state: State) -> Entry:
-            number, after = self._state_number(state, id), self.header.sign(label, "the new label")
-            before = int(state.label[number])
+            number = self._state_number(state, id)
+            before = number_of(state.label[number])
             if before == after:
-                raise SupportError(f"document {id!r} is labelled {label!r} already")
-            what = f"relabelled document {id!r} from {self.header.name(before)!r} to {label!r}"
+                raise SupportError(f"document {id!r} is labelled {name(after)!r} already")
+            what = f"relabelled document {id!r} from {name(before)!r} to {name(after)!r}"
             return Entry("relabel", what, labels=((number, before, after),))
 
         return self._commit(draft, author, reason)
 
     def relabel_token(
-        self, id: str, position: int, label: int | None, *, author: str | None = None, reason: str = ""
+        self,
+        id: str,
+        position: int,
+        label: int | Label | None,
+        *,
+        author: str | None = None,
+        reason: str = "",
     ) -> Edit:
-        """Change the label of the token at `position` (from 0) to 0, 1 or None (unknown)."""
-        after = token_label(label)
+        """Change the label of the token at `position` (from 0).
+
+        label : of two classes 0 or 1, otherwise the name of a class (names, where documents may have several) or
+            "none"; None is unknown.
+        """
+        after, name = self.header.token_number(label), self.header.token_text
 
         def draft(state: State) -> Entry:
             number = self._state_number(state, id)
@@ -248,11 +259,10 @@ class SupportSet(ABC):
                 raise SupportError(
                     f"document {id!r} has {length} tokens, from 0; there is no token {position}"
                 )
-            before = int(state.token_labels[state.row[number] + position])
+            before = number_of(state.token_labels[state.row[number] + position])
             if before == after:
-                raise SupportError(f"token {position} of document {id!r} is labelled {label} already")
-            old, new = ({-1: "0", 0: "unknown", 1: "1"}[y] for y in (before, after))
-            what = f"relabelled token {position} of document {id!r} from {old} to {new}"
+                raise SupportError(f"token {position} of document {id!r} is labelled {name(after)} already")
+            what = f"relabelled token {position} of document {id!r} from {name(before)} to {name(after)}"
             return Entry("relabel", what, token_labels=((number, position, before, after),))
 
         return self._commit(draft, author, reason)
