@@ -70,7 +70,7 @@ class LettersRead:
 
 
 def letters(encoder: Letters) -> LabelledFeatures:
-    targets = [np.array([token == "b" for token in tokens], np.int8) for tokens in TEXTS]
+    targets = [np.array([[token == "b"] for token in tokens], np.int8) for tokens in TEXTS]
     return LabelledFeatures(
         encoder.on_the_fly(TEXTS),
         np.array([len(tokens) for tokens in TEXTS]),

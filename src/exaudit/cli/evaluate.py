@@ -19,7 +19,7 @@ from exaudit.cli.options import (
     SupportAt,
     UseKNN,
     say,
-    tell_length,
+    telling_length,
 )
 from exaudit.cli.reading import Reading, reads
 
@@ -53,17 +53,17 @@ def evaluate(
     from exaudit.model.labeler import Labeler
 
     chosen = chosen_rule(rule, knn)
-    documents = reading.read(file)
     if chosen is None and not admit:
         labeler = Labeler.load(model, device=device, encoder=encoder)
-        tell_length(labeler, documents)
-        evaluation = Evaluation.of(labeler.iter_label(documents, total=len(documents)), labeler.names_)
+        told = telling_length(labeler, reading.iterate(file))
+        evaluation = Evaluation.of(labeler.iter_label(told), labeler.names_)
     else:
+        documents = reading.read(file)
         with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
             auditor.warn_of_overlap(documents)
-            tell_length(auditor.model, documents)
             stale = auditor.staleness() if admit else None
-            audited = list(auditor.iter_label(documents, rule=chosen, admit=admit, total=len(documents)))
+            told = telling_length(auditor.model, documents)
+            audited = list(auditor.iter_label(told, rule=chosen, admit=admit, total=len(documents)))
             evaluation = Evaluation.of(audited, auditor.names)
             if admit:
                 masks = [one.admitted_tokens for one in audited]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exaudit.cli.options import Device, Encoder, Model, say
+from exaudit.cli.options import Device, Encoder, Model
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
@@ -44,23 +43,15 @@ def features(
     from exaudit.analyse.features import Features
     from exaudit.analyse.report.feature_tables import feature_data, feature_tables
     from exaudit.cli.files import check_output, output
-    from exaudit.data.notes import Notes
-    from exaudit.data.readers import iter_documents
-    from exaudit.errors import DataError, SettingError
+    from exaudit.errors import SettingError
     from exaudit.model.labeler import Labeler
 
     sizes, ranking = sizes_of(ngrams), ranking_of(by)
     if as_ not in FORMATS:
         raise SettingError(f"--as is {as_!r}; choose one of {', '.join(FORMATS)}")
     check_output(out)
-    notes = Notes(file)
-    documents = iter_documents(file, notes=notes, **asdict(reading))  # not all at once
     labeler = Labeler.load(model, device=device, encoder=encoder)
-    found = Features.of(labeler.iter_label(documents), labeler)
-    if not len(found):
-        raise DataError("there are no documents in this file", file)
-    for line in notes.warnings():
-        say(line)
+    found = Features.of(labeler.iter_label(reading.iterate(file)), labeler)
     with output(out) as stream:
         if as_ == "table":
             tables = feature_tables(found, sizes=sizes, by=ranking, top=top, minimum=minimum)

@@ -19,7 +19,7 @@ from exaudit.cli.options import (
     SupportAt,
     UseKNN,
     say,
-    tell_length,
+    telling_length,
 )
 from exaudit.cli.reading import Reading, reads
 
@@ -50,18 +50,17 @@ def label(
     from exaudit.model.folder import load_model
 
     chosen = chosen_rule(rule, knn)
-    documents = reading.read(file)
+    documents = reading.iterate(file)
     if chosen is None and not admit:
         loaded = load_model(model, device=device, encoder=encoder)
-        tell_length(loaded, documents)
         with output(out) as stream_out:
-            for scores in loaded.iter_label(documents, total=len(documents)):
+            for scores in loaded.iter_label(telling_length(loaded, documents)):
                 stream_out.write(json.dumps(scores.to_json(loaded.labels), ensure_ascii=False) + "\n")
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
-        tell_length(auditor.model, documents)
         stale = auditor.staleness() if admit else None
-        labelled = auditor.iter_label(documents, rule=chosen, admit=admit, nearest=True, total=len(documents))
+        told = telling_length(auditor.model, documents)
+        labelled = auditor.iter_label(told, rule=chosen, admit=admit, nearest=True)
         with output(out) as stream_out:
             for audited in labelled:
                 if stale is not None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from exaudit.cli.wording import name_options
+
 if TYPE_CHECKING:
     from exaudit.data.document import Document, Label
-    from exaudit.model import model as trained
+    from exaudit.model.model import Model as TrainedModel
 
 __all__ = [
     "Admit",
@@ -29,8 +32,10 @@ __all__ = [
     "clean",
     "named",
     "say",
-    "tell_length",
+    "telling_length",
 ]
+
+CHUNK = 2048  # documents looked at together
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model folder, as `exaudit train --out` writes it.")
@@ -69,13 +74,19 @@ Stream = Annotated[
 
 def say(message: str) -> None:
     """A line for the person at the terminal; standard output stays for results."""
-    typer.echo(message, err=True)
+    typer.echo(name_options(message), err=True)
 
 
-def tell_length(model: trained.Model, documents: Sequence[Document]) -> None:
-    """Say so where documents are longer than the model reads."""
-    if note := model.note_on_length(documents):
-        say(note)
+def telling_length(model: TrainedModel, documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents as they come; the first time that some are longer than the model reads, say so."""
+    rest, whole, told = iter(documents), True, False
+    while chunk := list(islice(rest, CHUNK)):
+        whole = whole and len(chunk) < CHUNK
+        if not told and (note := model.note_on_length(chunk)):
+            say(note if whole else f"lines {chunk[0].line} to {chunk[-1].line}: {note}")
+            told = True
+        whole = False
+        yield from chunk
 
 
 def clean(text: str) -> str:

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from exaudit.data.document import Document, Label
+from exaudit.data.frames import is_table
 from exaudit.data.labels import Value
+from exaudit.data.readers import checked, iter_documents
 from exaudit.errors import DataError, SettingError
 
 __all__ = ["as_documents", "each_document", "values_of"]
 
 
 def as_documents(X: Iterable[Any], y: Sequence[Any] | None = None, *, name: str = "X") -> list[Document]:
-    """Texts, token lists or Documents as Documents, with labels y where given."""
+    """Texts, token lists, Documents or a table (such as a data frame) as Documents, with labels y where given."""
     if isinstance(X, str):
         raise SettingError(f"{name} is one string; give a list of texts")
     documents = list(each_document(X, name))
@@ -29,6 +31,8 @@ def as_documents(X: Iterable[Any], y: Sequence[Any] | None = None, *, name: str 
 
 def each_document(X: Iterable[Any], name: str = "X") -> Iterator[Document]:
     """The same one after another, each with its number for an id where it has none."""
+    if is_table(X):  # a data frame with columns of the usual names; else `read_documents` has options
+        X = checked(iter_documents(X), X)
     for number, item in enumerate(X, 1):
         if isinstance(item, Document):
             document = item

@@ -52,8 +52,6 @@ class Settings:
     def __post_init__(self) -> None:
         if self.boundary not in (None, *BOUNDARIES):
             raise SettingError(f"`boundary` is documents or zero, not {self.boundary!r}")
-        if self.tune_encoder and self.encoder == "none":
-            raise SettingError("there is no encoder to tune: `tune_encoder` cannot go with `encoder=none`")
         if self.tune_encoder and self.word_vectors is not None:
             raise SettingError(
                 "word vectors go beside a frozen encoder: leave out `word_vectors` or `tune_encoder`"

@@ -104,7 +104,7 @@ def _run(job: Job, init: Model | None) -> Trained:
     if not settings.tune_encoder:
         return recipes.frozen(job, encoder, head)
     if encoder is None:
-        raise SettingError("the model to go on from has no encoder to tune: leave out `tune_encoder`")
+        raise SettingError("there is no encoder to tune: `tune_encoder` cannot go with `encoder=none`")
     if init is None and settings.loss == "document" and settings.scores_words_alone:
         return recipes.taught(job, encoder)
     return recipes.tuned(job, encoder if init is None else encoder.copy(), head)  # init's stays as it is

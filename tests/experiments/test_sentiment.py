@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -15,16 +15,19 @@ import pytest
 from exaudit.data.document import Document
 from exaudit.decide.fitting import KNNReport, fit_knn
 from exaudit.decide.knn import KNN
-from exaudit.experiments import evidence
-from exaudit.experiments.corpora import Reviews, Split, read_contrast, read_reviews, read_tweets
-from exaudit.experiments.figures import Figures
+from exaudit.experiments import supported_model
+from exaudit.experiments.corpora import Reviews, Splits, read_contrast, read_reviews, read_tweets
 from exaudit.experiments.paper import paper_tables
-from exaudit.experiments.run import Run, Settings
+from exaudit.experiments.run import Run, RunSettings
 from exaudit.experiments.sample import write_corpora
-from exaudit.experiments.sentiment import sentiment, training_sets
+from exaudit.experiments.sentiment import sentiment
+from exaudit.experiments.sentiment_data import training_sets
+from exaudit.experiments.step_result import StepResult
 from exaudit.metrics import best_offset
-from exaudit.model.labeler import Labeler
+from exaudit.model.folder import load_model
+from exaudit.model.model import Model
 from exaudit.model.scores import TokenScores
+from exaudit.model.settings import Settings
 from tiny import tiny_bert
 
 ORIG, PAIRED, DISJOINT = "Orig. (3.4k)", "Orig.+Rev. (1.7k+1.7k)", "Orig. disjoint+Rev. (1.7k+1.7k)"
@@ -34,22 +37,17 @@ Rows = dict[tuple[str, str], list[float | None]]
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpora(tmp_path_factory.mktemp("corpora"))
-
-
-@pytest.fixture(scope="module")
 def run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    settings = Settings(encoder="none", filters=50, epochs=15)
+    settings = RunSettings(encoder="none", filters=50, epochs=15)
     return Run(tmp_path_factory.mktemp("run"), data, settings, device="cpu")
 
 
 @pytest.fixture(scope="module")
-def found(run: Run) -> list[Figures]:
+def found(run: Run) -> list[StepResult]:
     return list(sentiment(run))
 
 
-def rows(found: Sequence[Figures]) -> Rows:
+def rows(found: Sequence[StepResult]) -> Rows:
     every = [
         ((table, row), values) for f in found for table, rs in f.tables.items() for row, values in rs.items()
     ]
@@ -57,11 +55,11 @@ def rows(found: Sequence[Figures]) -> Rows:
     return dict(every)
 
 
-def missing(found: Sequence[Figures]) -> dict[tuple[str, str], str]:
+def missing(found: Sequence[StepResult]) -> dict[tuple[str, str], str]:
     return {(table, row): why for f in found for table, rs in f.missing.items() for row, why in rs.items()}
 
 
-def check_complete(found: Sequence[Figures]) -> None:
+def check_complete(found: Sequence[StepResult]) -> None:
     """Each row of the paper that is not cited has figures, one a column, or a reason, not both."""
     ours, reasons = rows(found), missing(found)
     assert ours.keys().isdisjoint(reasons)
@@ -104,7 +102,7 @@ def reviews() -> Reviews:
     others = [review(f"m{n}", ("Negative", "Positive")[n % 2]) for n in range(12)]
     many = [*others[:6], *(replace(d, id=f"imdb-{d.id}") for d in orig), *others[6:]]
     return Reviews(
-        Split(orig, dev[0], []), Split(rev, dev[1], []), many, frozenset(f"imdb-o{n}" for n in range(3))
+        Splits(orig, dev[0], []), Splits(rev, dev[1], []), many, frozenset(f"imdb-o{n}" for n in range(3))
     )
 
 
@@ -130,7 +128,7 @@ def test_small_training_sets(reviews: Reviews) -> None:
 def test_large_training_sets(reviews: Reviews) -> None:
     orig, paired, disjoint = (ids(training_sets(reviews)[name][0]) for name in LARGE)
     rev = ids(reviews.rev.train)
-    assert orig == ids(reviews.many)
+    assert orig == ids(reviews.orig_19k)
     assert paired == orig + rev
     assert disjoint == [f"m{n}" for n in range(12)] + rev
 
@@ -152,7 +150,7 @@ def test_draws_are_the_same_each_time(reviews: Reviews) -> None:
 
 
 def test_a_small_pool_is_drawn_empty(reviews: Reviews) -> None:
-    poor = replace(reviews, many=reviews.many[:2])
+    poor = replace(reviews, orig_19k=reviews.orig_19k[:2])
     assert sorted(ids(training_sets(poor)[ORIG][0])) == ["m0", "m1", "o0", "o1", "o2"]
 
 
@@ -172,7 +170,7 @@ def test_sets_of_the_sample_are_disjoint_in_their_texts(data: Path) -> None:
 # -- from end to end ------------------------------------------------------------------------------------------
 
 
-def test_all_tables(found: list[Figures]) -> None:
+def test_all_tables(found: list[StepResult]) -> None:
     check_complete(found)
     assert missing(found).keys() == {("sentiment-frozen", "uniCNN, BERT large")}
     ours = rows(found)
@@ -180,7 +178,7 @@ def test_all_tables(found: list[Figures]) -> None:
     assert ours["sentiment-constraints", "SemEval-2017 | none"][:1] == ours["sentiment-semeval", ORIG]
 
 
-def test_claims(found: list[Figures]) -> None:
+def test_claims(found: list[StepResult]) -> None:
     claims = {
         (claim, case): c for f in found for claim, cases in f.claims.items() for case, c in cases.items()
     }
@@ -219,13 +217,13 @@ def words(scores: Sequence[TokenScores]) -> tuple[list[float], list[bool]]:
     return margins, [label == "1" for one in scores for label in one.document.token_labels or ()]
 
 
-def test_review_and_word_rows_counted_again(run: Run, data: Path, found: list[Figures]) -> None:
+def test_review_and_word_rows_counted_again(run: Run, data: Path, found: list[StepResult]) -> None:
     reviews, contrast, tweets = read_reviews(data), read_contrast(data).revised, read_tweets(data)
-    labeler = Labeler.load(run.folder / "models" / "sentiment-paired", device="cpu")
-    boundary = best_offset(*map(np.array, words(labeler.label(reviews.orig.dev))))
+    model = load_model(run.folder / "models" / "sentiment-paired", device="cpu")
+    boundary = best_offset(*map(np.array, words(model.label(reviews.orig.dev))))
     accuracy, f = [], []
     for test in (reviews.orig.test, reviews.rev.test, contrast, tweets):
-        scores = labeler.label(test)
+        scores = model.label(test)
         right = [("Positive" if one.output > 0 else "Negative") == one.document.label for one in scores]
         accuracy.append(100 * sum(right) / len(right))
         if test is not tweets:
@@ -238,20 +236,20 @@ def test_review_and_word_rows_counted_again(run: Run, data: Path, found: list[Fi
     assert ours["contrast-review", PAIRED] == pytest.approx([accuracy[2], f[2]], abs=1e-4)
 
 
-def test_rules_counted_again(run: Run, data: Path, found: list[Figures]) -> None:
+def test_rules_counted_again(run: Run, data: Path, found: list[StepResult]) -> None:
     """Nearest exemplars by brute force, for every support set."""
     reviews, contrast = read_reviews(data), read_contrast(data).revised
-    labeler = Labeler.load(run.folder / "models" / "sentiment-orig", device="cpu")
+    model = load_model(run.folder / "models" / "sentiment-orig", device="cpu")
     orig, rev = reviews.orig, reviews.rev
     supports = [orig.train, rev.train, [*orig.train, *rev.train], [*orig.dev, *rev.dev]]
     expected: dict[tuple[str, int], list[float]] = {}
     for support in supports:
-        known = labeler.label(support, exemplars=True)
+        known = model.label(support, exemplars=True)
         vectors = stacked(known)
         strong, true = words(known)
         positive = [one.document.label == "Positive" for one in known for _ in one.document.tokens]
         for test, documents in enumerate((orig.test, rev.test, contrast)):
-            scores = labeler.label(documents, exemplars=True)
+            scores = model.label(documents, exemplars=True)
             margins, truth = words(scores)
             nearest = [int(((vectors - r) ** 2).sum(1).argmin()) for r in stacked(scores)]
             borne_out = [m > 0 and strong[n] > 0 for m, n in zip(margins, nearest, strict=True)]
@@ -274,7 +272,7 @@ def stacked(scores: Sequence[TokenScores]) -> Any:
 
 
 @pytest.fixture
-def knn(run: Run, found: list[Figures], monkeypatch: pytest.MonkeyPatch) -> KNNReport:
+def knn(run: Run, found: list[StepResult], monkeypatch: pytest.MonkeyPatch) -> KNNReport:
     """The K-NN of the experiment, which is not kept: its step is done once more."""
     reports = []
 
@@ -283,7 +281,7 @@ def knn(run: Run, found: list[Figures], monkeypatch: pytest.MonkeyPatch) -> KNNR
         reports.append(fit_knn(*args, **settings))
         return reports[-1]
 
-    monkeypatch.setattr(evidence, "fit_knn", spy)
+    monkeypatch.setattr(supported_model, "fit_knn", spy)
     (run.folder / "steps" / "sentiment-knn.json").unlink()
     assert [f.tables for f in sentiment(run)] == [f.tables for f in found]
     (report,) = reports
@@ -294,8 +292,8 @@ class Literal:
     """The K-NN of the Orig. model over a set of documents, with the originals as its support set, in plain loops."""
 
     def __init__(self, run: Run, orig: Sequence[Document], documents: Sequence[Document], knn: KNN) -> None:
-        labeler = Labeler.load(run.folder / "models" / "sentiment-orig", device="cpu")
-        known, self.scores = labeler.label(orig, exemplars=True), labeler.label(documents, exemplars=True)
+        model = load_model(run.folder / "models" / "sentiment-orig", device="cpu")
+        known, self.scores = model.label(orig, exemplars=True), model.label(documents, exemplars=True)
         vectors, (strength, _) = stacked(known), words(known)
         labels = [1 if one.document.label == "Positive" else -1 for one in known for _ in one.document.tokens]
         self.right = [("Positive" if s.output > 0 else "Negative") == s.document.label for s in self.scores]
@@ -321,7 +319,7 @@ class Literal:
         return counts, [n / len(s.document.tokens) for n, s in zip(counts, self.scores, strict=True)]
 
 
-def test_knn_rows_counted_again(run: Run, data: Path, found: list[Figures], knn: KNNReport) -> None:
+def test_knn_rows_counted_again(run: Run, data: Path, found: list[StepResult], knn: KNNReport) -> None:
     reviews = read_reviews(data)
     orig, rev = reviews.orig, reviews.rev
     dev = Literal(run, orig.train, orig.dev, knn.knn)
@@ -368,7 +366,7 @@ def test_knn_rows_counted_again(run: Run, data: Path, found: list[Figures], knn:
 # -- going on -------------------------------------------------------------------------------------------------
 
 
-def untimed(found: Iterable[Figures]) -> list[Figures]:
+def untimed(found: Iterable[StepResult]) -> list[StepResult]:
     return [replace(figures, seconds=0.0) for figures in found]
 
 
@@ -377,19 +375,19 @@ def fail(*_: Any, **__: Any) -> Any:
 
 
 def test_a_finished_run_does_nothing_again(
-    run: Run, found: list[Figures], monkeypatch: pytest.MonkeyPatch
+    run: Run, found: list[StepResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Labeler, "fit", fail)
-    monkeypatch.setattr(Labeler, "iter_label", fail)
+    monkeypatch.setattr("exaudit.experiments.run.train", fail)
+    monkeypatch.setattr(Model, "iter_label", fail)
     assert untimed(sentiment(run)) == untimed(found)
 
 
 @pytest.mark.parametrize("lost", ["sentiment-knn", "sentiment-rules-orig", "sentiment-compared-small"])
 def test_a_lost_step_is_found_again_without_training(
-    run: Run, found: list[Figures], lost: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, found: list[StepResult], lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (run.folder / "steps" / f"{lost}.json").unlink()
-    monkeypatch.setattr(Labeler, "fit", fail)
+    monkeypatch.setattr("exaudit.experiments.run.train", fail)
     assert untimed(sentiment(run)) == untimed(found)
 
 
@@ -399,7 +397,7 @@ def test_a_lost_step_is_found_again_without_training(
 def test_without_the_large_set(tmp_path: Path) -> None:
     data = write_corpora(tmp_path / "data")
     (data / MANY).unlink()
-    run = Run(tmp_path / "run", data, Settings(encoder="none", filters=10, epochs=1), device="cpu")
+    run = Run(tmp_path / "run", data, RunSettings(encoder="none", filters=10, epochs=1), device="cpu")
     found = list(sentiment(run))
     check_complete(found)
     reasons = missing(found)
@@ -419,7 +417,7 @@ def test_a_tuned_encoder_is_for_the_small_sets(
 ) -> None:
     monkeypatch.setenv("EXAUDIT_CACHE", str(tmp_path / "cache"))
     encoder = tiny_bert(tmp_path / "tiny")
-    settings = Settings(encoder=str(encoder), tune_encoder=True, fast=True, filters=10, epochs=1)
+    settings = RunSettings(encoder=str(encoder), tune_encoder=True, fast=True, filters=10, epochs=1)
     found = list(sentiment(Run(tmp_path / "run", data, settings, device="cpu")))
     check_complete(found)
     reasons = missing(found)
@@ -434,13 +432,13 @@ def test_models_are_trained_as_in_the_paper(
 ) -> None:
     asked: list[tuple[Any, ...]] = []
 
-    def fit(self: Labeler, X: Sequence[Document], *, dev: Sequence[Document], **_: Any) -> Labeler:
-        assert all(d.token_labels is None for d in (*X, *dev))
-        asked.append((self.max_length, self.select, self.positive, self.tune_encoder, len(X), len(dev)))
+    def train(own: Settings, documents: Sequence[Document], dev: Sequence[Document], **_: Any) -> NoReturn:
+        assert all(d.token_labels is None for d in (*documents, *dev))
+        asked.append((own.max_length, own.select, own.positive, own.tune_encoder, len(documents), len(dev)))
         raise InterruptedError
 
-    monkeypatch.setattr(Labeler, "fit", fit)
-    run = Run(tmp_path / "run", data, Settings(encoder="none", tune_encoder=True), device="cpu")
+    monkeypatch.setattr("exaudit.experiments.run.train", train)
+    run = Run(tmp_path / "run", data, RunSettings(tune_encoder=True), device="cpu")
     with pytest.raises(InterruptedError):
         list(sentiment(run))
     assert asked == [(350, "accuracy", "Positive", True, 200, 40)]

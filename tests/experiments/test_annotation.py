@@ -14,19 +14,13 @@ from exaudit.data.document import Document
 from exaudit.experiments import annotation as module
 from exaudit.experiments.annotation import annotation
 from exaudit.experiments.corpora import read_reviews
-from exaudit.experiments.figures import Figures
 from exaudit.experiments.paper import paper_tables
-from exaudit.experiments.run import Run, Settings
-from exaudit.experiments.sample import write_corpora
+from exaudit.experiments.run import Run, RunSettings
+from exaudit.experiments.step_result import StepResult
 from exaudit.metrics import Difference
 from exaudit.model.labeler import Labeler
 
-SETTINGS = Settings(encoder="none", epochs=12, filters=40)
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpora(tmp_path_factory.mktemp("corpora"))
+SETTINGS = RunSettings(encoder="none", epochs=12, filters=40)
 
 
 @pytest.fixture(scope="module")
@@ -35,17 +29,17 @@ def run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="module")
-def found(run: Run) -> list[Figures]:
+def found(run: Run) -> list[StepResult]:
     return list(annotation(run))
 
 
-def table(found: list[Figures], name: str) -> dict[str, list[float]]:
+def table(found: list[StepResult], name: str) -> dict[str, list[float]]:
     steps = [figures.tables.get(name, {}) for figures in found]
     return {row: [float(v or 0) for v in values] for rows in steps for row, values in rows.items()}
 
 
 @pytest.mark.parametrize("name", ["annotation-domain", "annotation-contrast", "annotation-top"])
-def test_rows_and_columns_are_the_papers(found: list[Figures], name: str) -> None:
+def test_rows_and_columns_are_the_papers(found: list[StepResult], name: str) -> None:
     paper = paper_tables()[name]
     rows = table(found, name)
     assert set(rows) == {row.name for row in paper.rows}
@@ -53,7 +47,7 @@ def test_rows_and_columns_are_the_papers(found: list[Figures], name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["annotation-unigrams", "annotation-5grams"])
-def test_as_many_ngrams_as_in_the_paper(found: list[Figures], name: str) -> None:
+def test_as_many_ngrams_as_in_the_paper(found: list[StepResult], name: str) -> None:
     (rows,) = [figures.ngrams[name] for figures in found if name in figures.ngrams]
     expected = Counter((row.side, row.end) for row in paper_tables()[name].rows)
     assert Counter((row["side"], row["end"]) for row in rows) == expected
@@ -65,7 +59,7 @@ def test_as_many_ngrams_as_in_the_paper(found: list[Figures], name: str) -> None
 @pytest.mark.parametrize(
     ("name", "other"), [("annotation-domain", "Rev."), ("annotation-contrast", "Contrast")]
 )
-def test_subsets_add_up(found: list[Figures], name: str, other: str) -> None:
+def test_subsets_add_up(found: list[StepResult], name: str, other: str) -> None:
     rows = table(found, name)
     right = {row: accuracy * n / 100 for row, (accuracy, n) in rows.items()}
     whole = f"Orig.+{other}"
@@ -83,7 +77,7 @@ def test_subsets_add_up(found: list[Figures], name: str, other: str) -> None:
         adds_up(f"({whole}) and {sentiment}", f"Orig. and {sentiment}", f"{other} and {sentiment}")
 
 
-def test_accuracy_is_that_of_the_saved_model(run: Run, found: list[Figures]) -> None:
+def test_accuracy_is_that_of_the_saved_model(run: Run, found: list[StepResult]) -> None:
     labeler = Labeler.load(run.folder / "models" / "annotation", device="cpu")
     rows = table(found, "annotation-domain")
     reviews = read_reviews(run.data)
@@ -94,7 +88,7 @@ def test_accuracy_is_that_of_the_saved_model(run: Run, found: list[Figures]) -> 
             assert rows[f"{name} and {label[:3]}."] == [pytest.approx(100 * hits / len(texts)), len(texts)]
 
 
-def test_tokens_are_judged_by_what_was_revised(run: Run, found: list[Figures]) -> None:
+def test_tokens_are_judged_by_what_was_revised(run: Run, found: list[StepResult]) -> None:
     """By hand: revisions of the sample change words in place, so position by position."""
     labeler = Labeler.load(run.folder / "models" / "annotation", device="cpu")
     reviews = read_reviews(run.data)
@@ -112,7 +106,7 @@ def test_tokens_are_judged_by_what_was_revised(run: Run, found: list[Figures]) -
     assert set(rows) == {kind + place for kind in kinds for place in ("", " | Contrast")}
 
 
-def test_the_revisers_favourite_words_are_found(found: list[Figures]) -> None:
+def test_the_revisers_favourite_words_are_found(found: list[StepResult]) -> None:
     claim = found[0].claims["re-edits-detectable"]["Orig.+Rev., accuracy over one half"]
     assert claim["low"] > 10
     unigrams = found[2].ngrams["annotation-unigrams"]
@@ -123,12 +117,12 @@ def test_the_revisers_favourite_words_are_found(found: list[Figures]) -> None:
 
 
 def test_a_finished_run_trains_nothing_again(
-    run: Run, found: list[Figures], monkeypatch: pytest.MonkeyPatch
+    run: Run, found: list[StepResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(Labeler, "fit", fail)
+    monkeypatch.setattr("exaudit.experiments.run.train", fail)
     assert list(annotation(run)) == found
     (run.folder / "steps" / "annotation-contrast.json").unlink()  # as if killed before it was done
     again = list(annotation(run))[1]
@@ -144,10 +138,9 @@ def test_the_model_is_trained_as_in_the_paper(
         asked.update(settings, train=train, dev=dev)
 
     monkeypatch.setattr(Run, "model", model)
-    module._model(Run(tmp_path, run.data, Settings(tune_encoder=True, teachers=2)), read_reviews(run.data))
+    module._model(Run(tmp_path, run.data, RunSettings(tune_encoder=True)), read_reviews(run.data))
     train, dev = asked.pop("train"), asked.pop("dev")
-    tuning = {"tune_encoder": True, "teachers": 2}
-    assert asked == {"positive": "B", "select": "accuracy", "max_length": 350, **tuning}
+    assert asked == {"positive": "B", "select": "accuracy", "max_length": 350, "tune_encoder": True}
     assert Counter(d.label for d in train) == {"A": 100, "B": 100}
     assert Counter(d.label for d in dev) == {"A": 40, "B": 40}
 
@@ -186,6 +179,6 @@ def test_a_review_that_is_not_found_is_said_to_be_missing(run: Run, monkeypatch:
 
 
 def test_a_tenth_of_the_data(data: Path, tmp_path: Path) -> None:
-    run = Run(tmp_path, data, Settings(encoder="none", epochs=1, filters=10, fast=True), device="cpu")
+    run = Run(tmp_path, data, RunSettings(encoder="none", epochs=1, filters=10, fast=True), device="cpu")
     rows = table(list(annotation(run)), "annotation-domain")
     assert rows["Orig.+Rev."][1] == 8

@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from exaudit.experiments.claims import CLAIMS, Case, Finding
-from exaudit.experiments.figures import Figures
 from exaudit.experiments.paper import PaperTable, paper_tables
+from exaudit.experiments.step_result import StepResult
 
-__all__ = ["Beside", "Gram", "GramTable", "Ranking", "Row", "Table", "digits", "join"]
+__all__ = [
+    "NgramTable",
+    "PaperComparison",
+    "RankedNgram",
+    "Ranking",
+    "Row",
+    "Table",
+    "compare_with_paper",
+    "digits",
+]
 
 Value = float | None
 Values = tuple[Value, ...]
@@ -34,11 +43,6 @@ OURS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         "fce",
         "FCE test, our best recipes without token labels",
         ("Sent F1", "P", "R", "F1", "F0.5"),
-    ),
-    "fce-clean": (
-        "fce",
-        "FCE test, token labels, the encoder rehearsed with correct sentences of news",
-        ("P", "R", "F0.5"),
     ),
     "sentiment-zero-shot": (
         "sentiment",
@@ -113,7 +117,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Gram:
+class RankedNgram:
     name: str
     score: float
     frequency: int | None
@@ -128,20 +132,20 @@ class Ranking:
 
     side: str | None
     end: str  # top or lowest
-    ours: tuple[Gram, ...]
-    paper: tuple[Gram, ...]
+    ours: tuple[RankedNgram, ...]
+    paper: tuple[RankedNgram, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {
             "side": self.side,
             "end": self.end,
-            "ours": [gram.to_json() for gram in self.ours],
-            "paper": [gram.to_json() for gram in self.paper],
+            "ours": [ngram.to_json() for ngram in self.ours],
+            "paper": [ngram.to_json() for ngram in self.paper],
         }
 
 
 @dataclass(frozen=True)
-class GramTable:
+class NgramTable:
     id: str
     experiment: str
     title: str
@@ -154,11 +158,11 @@ class GramTable:
 
 
 @dataclass(frozen=True)
-class Beside:
+class PaperComparison:
     """All tables of the experiments that were begun, and all claims."""
 
     tables: tuple[Table, ...]
-    grams: tuple[GramTable, ...]
+    ngram_tables: tuple[NgramTable, ...]
     findings: tuple[Finding, ...]
 
     @property
@@ -171,27 +175,27 @@ class Beside:
     def to_json(self) -> dict[str, Any]:
         return {
             "tables": [table.to_json() for table in self.tables],
-            "ngrams": [table.to_json() for table in self.grams],
+            "ngrams": [table.to_json() for table in self.ngram_tables],
             "claims": [finding.to_json() for finding in self.findings],
         }
 
 
-def join(figures: Iterable[Figures], *, first_seed: int = 0) -> Beside:
+def compare_with_paper(results: Iterable[StepResult], *, first_seed: int = 0) -> PaperComparison:
     """What the steps of a run found, beside the paper. A figure without a seed is of the first one."""
     found = _Found(first_seed)
-    for one in figures:
-        found.add(one)
+    for result in results:
+        found.add(result)
     begun = found.experiments()
     tables: list[Table] = []
-    grams: list[GramTable] = []
+    ngram_tables: list[NgramTable] = []
     for id, paper in paper_tables().items():
         if paper.experiment not in begun:
             continue
         if any(row.end is not None for row in paper.rows):
-            grams.append(_gram_table(paper, found))
+            ngram_tables.append(_ngram_table(paper, found))
         else:
             tables.append(_table(id, paper, found))
-    known = {*(table.id for table in tables), *(table.id for table in grams)}
+    known = {*(table.id for table in tables), *(table.id for table in ngram_tables)}
     own = [id for id in (*OURS, *found.rows, *found.missing) if id not in known]
     tables += [
         _table(id, None, found) for id in dict.fromkeys(own) if id in found.rows or id in found.missing
@@ -200,7 +204,7 @@ def join(figures: Iterable[Figures], *, first_seed: int = 0) -> Beside:
     findings = [
         Finding(c, tuple(found.cases.get(c.id, ()))) for c in CLAIMS.values() if c.experiment in begun
     ]
-    return Beside(tuple(tables), tuple(grams), tuple(findings))
+    return PaperComparison(tuple(tables), tuple(ngram_tables), tuple(findings))
 
 
 class _Found:
@@ -210,25 +214,25 @@ class _Found:
         self.first_seed = first_seed
         self.rows: dict[str, dict[str, dict[int, Values]]] = {}
         self.missing: dict[str, dict[str, str]] = {}
-        self.grams: dict[str, list[dict[str, Any]]] = {}
+        self.ngrams: dict[str, list[dict[str, Any]]] = {}
         self.cases: dict[str, list[Case]] = {}
 
-    def add(self, figures: Figures) -> None:
-        seed = self.first_seed if figures.seed is None else figures.seed
-        for id, rows in figures.tables.items():
+    def add(self, result: StepResult) -> None:
+        seed = self.first_seed if result.seed is None else result.seed
+        for id, rows in result.tables.items():
             for name, values in rows.items():
                 self.rows.setdefault(id, {}).setdefault(name, {})[seed] = tuple(values)
-        for id, reasons in figures.missing.items():
+        for id, reasons in result.missing.items():
             self.missing.setdefault(id, {}).update(reasons)
-        for id, grams in figures.ngrams.items():
-            self.grams.setdefault(id, grams)  # of several seeds the first
-        for claim, cases in figures.claims.items():
-            of = [Case(name, **points, seed=figures.seed) for name, points in cases.items()]
-            self.cases.setdefault(claim, []).extend(of)
+        for id, ngrams in result.ngrams.items():
+            self.ngrams.setdefault(id, ngrams)  # of several seeds the first
+        for claim, cases in result.claims.items():
+            found = [Case(name, **points, seed=result.seed) for name, points in cases.items()]
+            self.cases.setdefault(claim, []).extend(found)
 
     def experiments(self) -> list[str]:
         """Those begun, in the paper's order."""
-        tables = [_experiment(id) for id in (*self.rows, *self.missing, *self.grams)]
+        tables = [_experiment(id) for id in (*self.rows, *self.missing, *self.ngrams)]
         begun = {*tables, *(CLAIMS[claim].experiment for claim in self.cases if claim in CLAIMS)}
         return [name for name in ("fce", "sentiment", "annotation") if name in begun]
 
@@ -267,13 +271,13 @@ def _padded(values: Values, columns: Sequence[str], id: str, name: str) -> Value
     return values + (None,) * (len(columns) - len(values))
 
 
-def _gram_table(paper: PaperTable, found: _Found) -> GramTable:
+def _ngram_table(paper: PaperTable, found: _Found) -> NgramTable:
     ours = [
-        (r["side"], r["end"], Gram(r["name"], r["score"], r["frequency"]))
-        for r in found.grams.get(paper.id, [])
+        (r["side"], r["end"], RankedNgram(r["name"], r["score"], r["frequency"]))
+        for r in found.ngrams.get(paper.id, [])
     ]
     theirs = [
-        (row.side, str(row.end), Gram(row.name, float(row.values[0] or 0), _frequency(row.values[1:])))
+        (row.side, str(row.end), RankedNgram(row.name, float(row.values[0] or 0), _frequency(row.values[1:])))
         for row in paper.rows
     ]
     places = dict.fromkeys((side, end) for side, end, _ in (*theirs, *ours))
@@ -282,16 +286,18 @@ def _gram_table(paper: PaperTable, found: _Found) -> GramTable:
     )
     reasons = found.missing.get(paper.id, {})
     why = None if ours else "; ".join(dict.fromkeys(reasons.values())) or NOT_RUN
-    return GramTable(paper.id, paper.experiment, paper.title, rankings, why)
+    return NgramTable(paper.id, paper.experiment, paper.title, rankings, why)
 
 
 def _frequency(values: Values) -> int | None:
     return None if not values or values[0] is None else int(values[0])
 
 
-def _ranked(grams: Sequence[tuple[str | None, str, Gram]], side: str | None, end: str) -> tuple[Gram, ...]:
-    mine = [gram for s, e, gram in grams if (s, e) == (side, end)]
-    return tuple(sorted(mine, key=lambda gram: gram.score, reverse=end == "top"))
+def _ranked(
+    ngrams: Sequence[tuple[str | None, str, RankedNgram]], side: str | None, end: str
+) -> tuple[RankedNgram, ...]:
+    mine = [ngram for s, e, ngram in ngrams if (s, e) == (side, end)]
+    return tuple(sorted(mine, key=lambda ngram: ngram.score, reverse=end == "top"))
 
 
 def digits(column: str, row: str) -> int:

@@ -17,7 +17,8 @@ def labeler() -> Labeler:
 
 
 def test_document_and_token_scores_equal_the_formulas(labeler: Labeler) -> None:
-    head, encoder, vocabulary = labeler.head_, labeler.encoder_, labeler.vocabulary_
+    model = labeler.model_
+    head, encoder, vocabulary = model.head, model.encoder, model.vocabulary
     assert encoder is not None
     assert vocabulary is not None
     weights = head.filters[0].detach().double().numpy()  # (M, D)
@@ -45,7 +46,8 @@ def test_document_and_token_scores_equal_the_formulas(labeler: Labeler) -> None:
         for c, ours in ((0, scores.negative), (1, scores.positive)):
             means = [sum(s[c][n] for n in mine) / len(mine) for mine in own]
             np.testing.assert_allclose(ours, means, atol=1e-4)
-        assert math.isclose(scores.output, logits[1] - logits[0] - labeler.document_offset_, abs_tol=1e-4)
+        (boundary,) = model.document_boundaries
+        assert math.isclose(scores.output, logits[1] - logits[0] - boundary, abs_tol=1e-4)
         assert scores.exemplars is not None
         for word, mine in enumerate(own):  # r_n: the responses before the ReLU, averaged over pieces
             r = [sum(h[m][n] for n in mine) / len(mine) for m in range(filters)]

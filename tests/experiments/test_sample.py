@@ -14,11 +14,6 @@ from exaudit.experiments import corpora
 from exaudit.experiments.sample import write_corpora
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpora(tmp_path_factory.mktemp("corpora"))
-
-
 def labels(documents: Sequence[Document]) -> Counter[str | None]:
     return Counter(document.label for document in documents)
 
@@ -79,11 +74,11 @@ def test_a_revision_has_the_opposite_words(data: Path) -> None:
 
 def test_the_large_set_holds_the_originals_and_more_without_the_leaks(data: Path) -> None:
     reviews = corpora.read_reviews(data)
-    assert len(reviews.many) == 100 + 320
+    assert len(reviews.orig_19k) == 100 + 320
     assert len(reviews.shared) == 100
     held_out = {d.text for split in (reviews.orig, reviews.rev) for d in (*split.dev, *split.test)}
-    assert held_out.isdisjoint(d.text for d in reviews.many)
-    assert 0.4 < labels(reviews.many)["Positive"] / 420 < 0.6
+    assert held_out.isdisjoint(d.text for d in reviews.orig_19k)
+    assert 0.4 < labels(reviews.orig_19k)["Positive"] / 420 < 0.6
 
 
 def test_contrast_set(data: Path) -> None:
@@ -106,7 +101,7 @@ def test_tweets_are_balanced_and_not_neutral(data: Path) -> None:
 
 def test_a_tenth_has_both_classes_of_everything(data: Path) -> None:
     fce, reviews = corpora.read_fce(data, fast=True), corpora.read_reviews(data, fast=True)
-    parts = [fce.train, fce.dev, fce.test, reviews.many, corpora.read_tweets(data, fast=True)]
+    parts = [fce.train, fce.dev, fce.test, reviews.orig_19k, corpora.read_tweets(data, fast=True)]
     parts += [part for s in (reviews.orig, reviews.rev) for part in (s.train, s.dev, s.test)]
     assert all(len(labels(part)) == 2 for part in parts)
     assert len(reviews.orig.train) == len(reviews.shared) == 10

@@ -12,13 +12,13 @@ from exaudit.analyse.features import Ngram
 from exaudit.errors import DataError
 from exaudit.metrics import Difference
 
-__all__ = ["Figures", "percent", "read_object"]
+__all__ = ["StepResult", "percent", "read_object"]
 
 Value = float | None
 
 
 @dataclass
-class Figures:
+class StepResult:
     """Values are in percent where the paper's are, in the order of the table's columns.
 
     A row that cannot be had has a sentence that says why instead.
@@ -31,28 +31,28 @@ class Figures:
     claims: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)  # claim, case: difference
     seconds: float = 0.0
 
-    def row(self, table: str, name: str, *values: Value) -> None:
+    def add_row(self, table: str, name: str, *values: Value) -> None:
         rounded = [None if value is None else round(float(value), 4) for value in values]
         self.tables.setdefault(table, {})[name] = rounded
 
-    def none(self, table: str, name: str, why: str) -> None:
+    def add_missing(self, table: str, name: str, why: str) -> None:
         self.missing.setdefault(table, {})[name] = why
 
-    def grams(self, table: str, side: str | None, end: str, ngrams: Iterable[Ngram], by: str) -> None:
+    def add_ngrams(self, table: str, side: str | None, end: str, ngrams: Iterable[Ngram], by: str) -> None:
         """N-grams from one end of a ranking, with their scores and frequencies."""
         rows = self.ngrams.setdefault(table, [])
         rows += [
             {
-                "name": gram.text,
+                "name": ngram.text,
                 "side": side,
                 "end": end,
-                "score": gram.total if by == "total" else gram.mean,
-                "frequency": gram.frequency,
+                "score": ngram.total if by == "total" else ngram.mean,
+                "frequency": ngram.frequency,
             }
-            for gram in ngrams
+            for ngram in ngrams
         ]
 
-    def claim(self, name: str, case: str, difference: Difference) -> None:
+    def add_claim(self, name: str, case: str, difference: Difference) -> None:
         """A difference that should be above zero if the claim holds, in percentage points."""
         points = {key: round(100 * value, 3) for key, value in asdict(difference).items()}
         self.claims.setdefault(name, {})[case] = points
@@ -61,14 +61,14 @@ class Figures:
         return asdict(self)
 
     @classmethod
-    def read(cls, path: Path) -> Figures:
+    def read(cls, path: Path) -> StepResult:
         """What a step left behind."""
         value = read_object(path)
         try:
             return cls(**{"tables": value.pop("tables"), **value})
         except (KeyError, TypeError) as error:
             raise DataError(
-                f"not the figures of a step ({error}); delete the file and run again", path
+                f"not the result of a step ({error}); delete the file and run again", path
             ) from error
 
 
