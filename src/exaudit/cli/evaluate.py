@@ -8,8 +8,19 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.auditing import Admit, RuleName, Stream, SupportAt, UseKNN, chosen_rule, opened
-from exaudit.cli.options import Device, Encoder, Model, say, telling_length
+from exaudit.cli.auditor import chosen_rule, opened
+from exaudit.cli.options import (
+    Admit,
+    Device,
+    Encoder,
+    Model,
+    RuleName,
+    Stream,
+    SupportAt,
+    UseKNN,
+    say,
+    telling_length,
+)
 from exaudit.cli.reading import Reading, reads
 
 __all__ = ["evaluate"]
@@ -67,7 +78,7 @@ def evaluate(
             if stale is not None:
                 for one in audited:
                     stale.count(one)
-                say(stale.render((auditor.names.negative, auditor.names.positive)))
+                say(stale.render())
     if as_json:
         typer.echo(json.dumps(evaluation.to_json(ci=ci)))
     else:
