@@ -81,9 +81,7 @@ class Comparison:
         """How the decided words compare with those that truly differ; None where no document has its pair."""
         (view,) = self.model.labels.views
         known = [
-            (s, targets)
-            for s in self.labelled
-            if (targets := view.token_targets(s.document)) is not None
+            (s, targets) for s in self.labelled if (targets := view.token_targets(s.document)) is not None
         ]
         if not known:
             return None

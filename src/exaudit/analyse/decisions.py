@@ -6,19 +6,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit.audit.audited import Audited
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 from exaudit.model.scores import MultiScores, Scores
 
-__all__ = [
-    "admitted_document",
-    "admitted_words",
-    "as_row",
-    "reason",
-    "true_classes",
-    "word_decisions",
-]
+__all__ = ["Table", "as_row", "true_classes", "word_decisions"]
 
 Table = NDArray[np.int8]
 
@@ -43,32 +35,6 @@ def word_decisions(scores: Scores) -> Table:
     """The classes that each word is decided to carry (N, K); of classes that exclude each other, the strongest."""
     decided = np.stack([view.decisions for view in scores.views], 1)
     if isinstance(scores, MultiScores) and scores.one_of:
-        strongest = np.where(decided, scores.margins, -np.inf).argmax(1)  # (N,)
+        strongest = np.where(decided, scores.strengths, -np.inf).argmax(1)  # (N,)
         decided &= strongest[:, None] == np.arange(decided.shape[1])
     return decided.astype(np.int8)
-
-
-def admitted_document(scores: Scores) -> bool | None:
-    """Whether the answer on a document may be relied on: all classes that it was given admit it; None: not known."""
-    told = [view.admitted for view in _answering(scores)]
-    return None if None in told or not told else all(told)
-
-
-def reason(scores: Scores) -> str | None:
-    """Why the answer on a document is refused."""
-    return next((view.reason for view in _answering(scores) if view.reason), None)
-
-
-def admitted_words(scores: Scores) -> NDArray[np.bool_] | None:
-    """Whether the answer on each word may be relied on, for every class (N, K); None without admission limits."""
-    masks = [view.admitted_tokens if isinstance(view, Audited) else None for view in scores.views]
-    known = [mask for mask in masks if mask is not None]
-    return np.stack(known, 1) if known and len(known) == len(masks) else None
-
-
-def _answering(scores: Scores) -> list[Audited]:
-    """The views of the classes that a document was given; all of them where it was given none."""
-    views = scores.views
-    if isinstance(scores, MultiScores) and scores.decided:
-        views = tuple(views[c] for c in scores.decided)
-    return [view for view in views if isinstance(view, Audited)]

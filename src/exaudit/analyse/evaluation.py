@@ -20,7 +20,6 @@ __all__ = ["Confusion", "Evaluation", "Level"]
 Level = Literal["document", "token"]
 Ints = NDArray[np.int64]
 MACRO = ("precision", "recall", "f1", "f0.5")  # the metrics that are averaged over classes
-UNSCORED = -1  # a word that is not judged for a class
 EDGES = ((1 - 0.95) / 2, (1 + 0.95) / 2)  # of an interval
 SHOWN = 20  # classes that a table of confusions has room for, and confusions that stand in for it beyond that
 
@@ -74,23 +73,13 @@ class Evaluation:
         )
 
     def only(self, documents: Sequence[bool], tokens: Sequence[NDArray[np.bool_]]) -> Evaluation:
-        """The documents (D,) and the decisions on words (N, K) that were admitted, each judged by themselves."""
+        """The documents and the tokens that were admitted, each judged by themselves."""
         kept = np.array(documents, dtype=bool)
-        decided = truth = None
-        if self.tokens is not None and self.token_truth is not None:
-            some = [mask.any(1) for mask in tokens]  # (N,) each: with one class, those admitted
-            decided = [values[rows] for values, rows in zip(self.tokens, some, strict=True)]
-            truth = [
-                np.where(mask, values, UNSCORED)[rows].astype(np.int8)
-                for values, mask, rows in zip(self.token_truth, tokens, some, strict=True)
-            ]
-        return replace(
-            self,
-            documents=self.documents[kept],
-            document_truth=self.document_truth[kept],
-            tokens=decided,
-            token_truth=truth,
+        decided, truth = (
+            None if tables is None else [values[mask] for values, mask in zip(tables, tokens, strict=True)]
+            for tables in (self.tokens, self.token_truth)
         )
+        return Evaluation(self.labels, self.documents[kept], self.document_truth[kept], decided, truth)
 
     # -- figures ----------------------------------------------------------------------------------------
 
@@ -165,7 +154,7 @@ class Evaluation:
     def _pairs(self, level: Level) -> tuple[Sequence[Table], Sequence[Table]] | None:
         """Decisions and truth of each document (N, K); a document as a whole has one row."""
         if level == "document":
-            return self.documents[:, None], self.document_truth[:, None]
+            return list(self.documents[:, None]), list(self.document_truth[:, None])
         return None if self.tokens is None or self.token_truth is None else (self.tokens, self.token_truth)
 
     def _total(self, level: Level) -> Ints | None:
@@ -198,7 +187,7 @@ class Evaluation:
             if self.labels.kind != "multiclass":
                 return draws.integers(0, 2, (n, classes)).astype(np.int8)
             chosen = draws.integers(0, classes + none, n)
-            return (chosen[:, None] == np.arange(classes)).astype(np.int8)
+            return np.asarray(chosen[:, None] == np.arange(classes), dtype=np.int8)
 
         tokens = None if self.tokens is None else [draw(len(t), True) for t in self.tokens]
         return replace(self, documents=draw(len(self.documents), False), tokens=tokens)

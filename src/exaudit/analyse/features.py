@@ -7,8 +7,9 @@ and so on for any number of classes. Scores of a class come from the documents t
 true label, they also show what misled the model.
 
 What is kept of a document is a number for each of its words, and a score for each class that was decided, some 12
-bytes a word for one class, so large files stream through. Scores are whole multiples of 2^-20, which is finer than float32 arithmetic can be trusted: sums are then
-exact, do not depend on the order of the documents, and equal scores compare equal.
+bytes a word for one class, so large files stream through. Scores are whole multiples of 2^-20, which is finer than
+float32 arithmetic can be trusted: sums are then exact, do not depend on the order of the documents, and equal scores
+compare equal.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from exaudit.model.scores import Scores, TokenScores
 __all__ = ["By", "Features", "Ngram", "RankedDocument", "Truth"]
 
 By = Literal["total", "mean"]
-Truth = int | Literal["other"] | None  # documents truly of this class, or of any but the predicted one; None: all
+Truth = (
+    int | Literal["other"] | None
+)  # documents truly of this class, or of any but the predicted one; None: all
 UNIT = 2.0**-20
 
 Ints = NDArray[np.int64]

@@ -187,7 +187,7 @@ class Reliability:
 class MultiReliability:
     """The same for more than two classes, or several labels.
 
-    `given` has, for each class, the documents that were given it, by the class's output: right where they truly have it.
+    `given` has, for each class, the documents that were given it, by its output: right where they truly have it.
     """
 
     labels: LabelSet

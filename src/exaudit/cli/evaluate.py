@@ -49,7 +49,6 @@ def evaluate(
 
     With --rule or --knn the decisions of the rule are scored; with --admit, only what is admitted.
     """
-    from exaudit.analyse.decisions import admitted_document, admitted_words
     from exaudit.analyse.evaluation import Evaluation
     from exaudit.model.folder import load_model
 
@@ -67,13 +66,12 @@ def evaluate(
             audited = list(auditor.iter_label(told, rule=chosen, admit=admit, total=len(documents)))
             evaluation = Evaluation.of(audited, auditor.labels)
             if admit:
-                kept = [admitted_document(one) is not False for one in audited]
-                masks = [mask for mask in map(admitted_words, audited) if mask is not None]  # (N, K) each
+                kept = [one.admitted is not False for one in audited]
+                masks = [one.admitted_tokens for one in audited if one.admitted_tokens is not None]
                 evaluation = evaluation.only(kept, masks)
-                what = "tokens" if len(auditor.labels.views) == 1 else "decisions on tokens, one for each class"
                 say(
                     f"admitted: {sum(kept)} of {len(audited)} documents, {sum(int(mask.sum()) for mask in masks)} of "
-                    f"{sum(mask.size for mask in masks)} {what}; only these are scored"
+                    f"{sum(map(len, masks))} tokens; only these are scored"
                 )
             if stale is not None:
                 for one in audited:

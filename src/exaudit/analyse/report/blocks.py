@@ -98,7 +98,7 @@ class Matrix:
     def table(self) -> Table:
         """The same as a plain table; its columns have numbers, since names may be long."""
         columns = ("truly", *(str(n) for n in range(1, len(self.names) + 1)), "in all")
-        rows = tuple(
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
             (f"{n} {name}", *row, sum(row))
             for n, (name, row) in enumerate(zip(self.names, self.counts, strict=True), 1)
         )
@@ -162,7 +162,7 @@ class Fold:
     """Blocks that are shown on demand, such as those of one of many classes."""
 
     title: str
-    blocks: tuple[Text | Table | Matrix | Beside | Plot, ...]
+    blocks: tuple[Block, ...]
 
 
 Block = Text | Table | Matrix | Beside | Plot | Documents | Fold

@@ -95,15 +95,13 @@ class Answers:
         lines.append(f"Support set of {size:,} exemplars, version {version[:12]}.")
         if self.auditor.knn is None:
             lines.append("Decisions are the model's own; no K-NN was fitted.")
-        elif self.labels.kind != "binary":
-            lines.append("Decisions on words are those of the K-NN of each class.")
         else:
             agreement = 100 * self.auditor.knn.agreement
             lines.append(
                 f"Decisions on words are the K-NN's, which agreed with the model on {agreement:.1f}% of dev."
             )
         admission = self.auditor.admission
-        if admission is not None and admission.admission.is_stale(version):
+        if admission is not None and admission.is_stale(version):
             lines.append(
                 "The admission limits were fitted on another version of the support set: fit them again."
             )
@@ -113,7 +111,7 @@ class Answers:
         """The admission limits on the distance, for marks in a plot."""
         if self.auditor is None or self.auditor.admission is None or self.labels.kind != "binary":
             return []  # with many classes, there would be too many marks to read
-        farthest = self.auditor.admission.admission.token_limits.distance
+        farthest = self.auditor.admission.views[0].token_limits.distance
         return [
             (limit, f"limit, {self.labels.names[target]}")
             for target, limit in enumerate(farthest)

@@ -11,14 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit.analyse.decisions import (
-    admitted_document,
-    admitted_words,
-    reason,
-    true_classes,
-    word_decisions,
-)
-from exaudit.audit.audited import Audited
+from exaudit.analyse.decisions import true_classes, word_decisions
+from exaudit.audit.audited import Audited, MultiAudited
 from exaudit.data.labels import LabelSet
 from exaudit.model.scores import Scores
 
@@ -36,8 +30,8 @@ class Shelf:
     s scores in hundredths · d decided words · y truly positive words · k K-NN outputs in hundredths ·
     n distances in tenths · f refused words · c words cut off
 
-    Of two classes, p and t are 0 or 1. Otherwise p and t are lists of class numbers, d and y lists of a word's place and
-    its classes, and b has the class that each word speaks for most, of which s and k are.
+    Of two classes, p and t are 0 or 1. Otherwise p and t are lists of class numbers, d and y lists of a word's place
+    and its classes, and b has the class that each word speaks for most, of which s and k are.
     """
 
     labels: LabelSet
@@ -153,32 +147,25 @@ def _row(scores: Scores, labels: LabelSet) -> dict[str, Any]:
         row["y"] = _marked(tokens[shown], binary)
     if len(document.tokens) > LONGEST:
         row["c"] = len(document.tokens) - LONGEST
-    return row | _evidence(scores, decided, strongest, shown)
+    return row | _evidence(scores, strongest, shown)
 
 
-def _evidence(
-    scores: Scores, decided: NDArray[np.int8], strongest: NDArray[np.intp], shown: slice
-) -> dict[str, Any]:
+def _evidence(scores: Scores, strongest: NDArray[np.intp], shown: slice) -> dict[str, Any]:
     """What the support set has to say, of audited documents."""
     row: dict[str, Any] = {}
-    views = [view for view in scores.views if isinstance(view, Audited)]
-    if not views:
+    if not isinstance(scores, Audited | MultiAudited):
         return row
-    knn = [view.knn for view in views if view.knn is not None]
-    if len(knn) == len(views):
-        row["k"] = _rounded(_of(np.stack(knn, 1), strongest)[shown], 100)
-    if views[0].neighbours is not None:  # the same in all views
-        row["n"] = _rounded(views[0].neighbours.distances[shown, 0], 10)
-    admitted = admitted_words(scores)
-    if admitted is not None:
-        asked = decided.astype(bool)  # (N, K) a word stands or falls with its classes, or with the nearest to being one
-        asked[np.arange(len(asked)), strongest] |= ~asked.any(1)
-        row["f"] = np.flatnonzero((asked & ~admitted)[shown].any(1)).tolist()
-    whole = admitted_document(scores)
-    if whole is not None:
-        row["a"] = int(whole)
-    if told := reason(scores):
-        row["r"] = told
+    if scores.knn is not None:
+        knn = scores.knn.reshape(len(strongest), -1)  # (N, K)
+        row["k"] = _rounded(_of(knn, strongest)[shown], 100)
+    if (near := scores.views[0].neighbours) is not None:  # as far away for every class
+        row["n"] = _rounded(near.distances[shown, 0], 10)
+    if scores.admitted_tokens is not None:
+        row["f"] = np.flatnonzero(~scores.admitted_tokens[shown]).tolist()
+    if scores.admitted is not None:
+        row["a"] = int(scores.admitted)
+    if scores.reason:
+        row["r"] = scores.reason
     return row
 
 

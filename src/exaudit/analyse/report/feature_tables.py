@@ -128,7 +128,9 @@ def _overview(features: Features, by: By) -> Table:
         grams = features.ngrams(1, target, by=by, top=HINTS)
         rows.append((name, features.count(target), ", ".join(gram.text for gram in grams)))
     return Table(
-        f"The words that speak most for each class, by {by} score", ("class", "predicted", "words"), tuple(rows)
+        f"The words that speak most for each class, by {by} score",
+        ("class", "predicted", "words"),
+        tuple(rows),
     )
 
 

@@ -6,8 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from exaudit.analyse.report.blocks import (
-    Beside, Block, Cell, Documents, Fold, Matrix, Page, Plot, Table, Text, Words,
-)  # fmt: skip
+    Beside,
+    Block,
+    Cell,
+    Documents,
+    Fold,
+    Matrix,
+    Page,
+    Plot,
+    Table,
+    Text,
+    Words,
+)
 from exaudit.analyse.report.documents import Shelf
 
 __all__ = ["to_markdown"]

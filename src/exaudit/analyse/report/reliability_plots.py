@@ -67,8 +67,12 @@ def multi_reliability_sections(
         given = {
             name: one for name, one in zip(names, reliability.given, strict=True) if len(one.output) >= ENOUGH
         }
-        blocks: list[Block] = [_sureness_plot({"all classes": documents} | (given if len(given) <= MOST else {}))]
-        blocks.append(_sureness_table({"all classes": documents} | dict(zip(names, reliability.given, strict=True))))
+        blocks: list[Block] = [
+            _sureness_plot({"all classes": documents} | (given if len(given) <= MOST else {}))
+        ]
+        blocks.append(
+            _sureness_table({"all classes": documents} | dict(zip(names, reliability.given, strict=True)))
+        )
         blocks.append(_coverage_plot("documents", [documents], "accuracy"))
         sections.append(Section("Reliability of the documents' labels", tuple(blocks)))
     folds: list[Block] = []
@@ -76,7 +80,7 @@ def multi_reliability_sections(
         words = replace(one, documents=None, admitted_documents=None, distances=None)
         own = [block for section in reliability_sections(words, of=f", {name}") for block in section.blocks]
         if own:
-            folds.append(Fold(f"Words, {name}", tuple(own)))  # type: ignore[arg-type]
+            folds.append(Fold(f"Words, {name}", tuple(own)))
     if folds:
         sections.append(Section("Reliability of the decisions on words", tuple(folds)))
     if (distances := reliability.classes[0].distances) is not None:  # the same in all views
