@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from exaudit.analyse.features import Features
 from exaudit.data.document import Document
-from exaudit.data.labels import LabelNames
+from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
 from exaudit.model.scores import TokenScores
 
-NAMES = LabelNames("neg", "pos")
+LABELS = LabelSet.binary("neg", "pos")
 BIAS = (0.25, -0.5)
 
 
@@ -37,7 +37,7 @@ def scored(
 
 
 def features(*labelled: TokenScores) -> Features:
-    result = Features(NAMES, BIAS)
+    result = Features(LABELS, BIAS)
     for scores in labelled:
         result.add(scores)
     return result
@@ -77,7 +77,7 @@ def test_ngram_scores_equal_a_literal_recount(
     occurrences: dict[tuple[str, ...], int] = defaultdict(int)
     frequency: dict[tuple[str, ...], int] = defaultdict(int)
     for words, predicted, label in rows:
-        if truth is not None and label != NAMES.name(truth):
+        if truth is not None and label != LABELS.names[truth]:
             continue
         for start in range(len(words) - size + 1):
             gram = tuple(word for word, _ in words[start : start + size])

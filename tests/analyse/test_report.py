@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scored import NAMES, audited, scored
+from scored import LABELS, NAMES, audited, scored
 
 from exaudit.analyse.exemplars import ExemplarTable, choose
 from exaudit.analyse.report import (
@@ -37,7 +37,7 @@ from exaudit.analyse.report import (
 from exaudit.analyse.report.exemplar_tables import exemplar_section
 from exaudit.analyse.report.svg import PALETTE, svg
 from exaudit.audit.evidence import Exemplar
-from exaudit.data.labels import LabelNames
+from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
 from exaudit.model.scores import TokenScores
 
@@ -78,16 +78,16 @@ def plot(*, kind: str = "lines", marks: tuple[tuple[float, str], ...] = ()) -> P
     return Plot(NASTY, NASTY, "x <b>", "y & z", series, kind=kind, marks=marks)  # type: ignore[arg-type]
 
 
-def page(names: LabelNames = NAMES, *labelled: TokenScores) -> Page:
+def page(labels: LabelSet = LABELS, *labelled: TokenScores) -> Page:
     table = Table(NASTY, (NASTY, "b"), ((NASTY, 1.234), (Words.of(NASTY.split(), [1] * 20, [1] * 20), None)))
-    shelf = Shelf.of(labelled or [nasty()], names)
+    shelf = Shelf.of(labelled or [nasty()], labels)
     blocks = (Text(NASTY), table, Beside((table, table)), plot(), plot(kind="bars", marks=((1.0, NASTY),)))
     sections = (Section(NASTY, blocks), Section("The documents", (Documents(shelf),)))
     return Page(NASTY, (NASTY,), sections, {"text": NASTY})
 
 
 def test_nothing_of_a_text_becomes_a_tag() -> None:
-    found = Tags(to_html(page(LabelNames("<i>neg</i>", "<script>pos"))))
+    found = Tags(to_html(page(LabelSet.binary("<i>neg</i>", "<script>pos"))))
     tags = [tag for tag, _ in found.tags]
     assert tags.count("script") == 2, "the data and our own script"
     assert "img" not in tags
@@ -121,7 +121,7 @@ def test_documents_come_back_from_the_page_as_they_were(text: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         return  # half a surrogate pair: the readers refuse it
-    shelf = Shelf.of([scored(text, [1.0] * len(text.split()))], NAMES)
+    shelf = Shelf.of([scored(text, [1.0] * len(text.split()))], LABELS)
     data = shelf.to_script()
     assert "<" not in data
     assert json.loads(data)["rows"][0]["w"].split("\n") == text.split()
@@ -129,7 +129,7 @@ def test_documents_come_back_from_the_page_as_they_were(text: str) -> None:
 
 def test_what_the_shelf_says_of_a_document() -> None:
     plain = scored("good bad", [1.239, -2.0], id="d", output=-0.5, label="pos", token_labels=[1, 0])
-    row = Shelf.of([audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False)], NAMES).rows[0]
+    row = Shelf.of([audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False)], LABELS).rows[0]
     assert row == {
         "i": "d", "p": 0, "o": -0.5, "w": "good\nbad", "s": [124, -200], "d": [0], "t": 1, "y": [0],
         "k": [50, -25], "n": [31, 0], "f": [1], "a": 0, "r": "2 of 9 tokens admitted",
@@ -139,7 +139,7 @@ def test_what_the_shelf_says_of_a_document() -> None:
 def test_json_has_the_documents_as_well() -> None:
     plain = scored("good bad", [1.239, -2.0], id="d", output=-0.5, label="pos", token_labels=[1, 0])
     unknown = scored("x", [1.0], id="e", output=1.0)
-    shown = page(NAMES, audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False), unknown)
+    shown = page(LABELS, audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False), unknown)
     data = json.loads(render(shown, "json"))
     assert data["text"] == NASTY
     assert data["labelled_note"] == "All 2 documents."
@@ -161,15 +161,15 @@ def test_a_large_set_is_sampled_errors_first_and_says_so() -> None:
         scored("some words of a review", [0.1] * 5, id=f"d{n}", label="neg" if n % 10 == 0 else "pos")
         for n in range(200)
     ]
-    shelf = Shelf.of(labelled, NAMES, budget=6_000)
+    shelf = Shelf.of(labelled, LABELS, budget=6_000)
     shown = [row["i"] for row in shelf.rows]
     assert {f"d{n}" for n in range(0, 200, 10)} <= set(shown), "all errors"
     assert 20 < len(shown) < 200
     assert f"{len(shown)} of 200 documents" in shelf.note
     assert "20 in all" in shelf.note
-    again = Shelf.of(labelled[::-1], NAMES, budget=6_000)
+    again = Shelf.of(labelled[::-1], LABELS, budget=6_000)
     assert {row["i"] for row in again.rows} == set(shown)
-    assert Shelf.of(labelled, NAMES).note == "All 200 documents."
+    assert Shelf.of(labelled, LABELS).note == "All 200 documents."
 
 
 def test_five_thousand_reviews_stay_under_fifteen_megabytes() -> None:
@@ -180,7 +180,7 @@ def test_five_thousand_reviews_stay_under_fifteen_megabytes() -> None:
         text = " ".join(words[draws.integers(0, 3000, 180)])
         plain = scored(text, draws.normal(-1, 2, 180).tolist(), id=f"review-{n}", label="pos")
         labelled.append(plain)
-    text = to_html(page(NAMES, *labelled))
+    text = to_html(page(LABELS, *labelled))
     assert 5e6 < len(text.encode()) < 15e6
 
 
@@ -241,7 +241,7 @@ def test_exemplar_tables_show_decided_and_missed_words() -> None:
     assert "Document s: predicted pos, truly pos" in text
     assert json.dumps(table.to_json())
     silent = scored("x", [-1.0], id="t")
-    assert choose([silent, one], NAMES) == [one]
+    assert choose([silent, one], LABELS) == [(one, 0)]
 
 
 class Lines(HTMLParser):
@@ -421,7 +421,7 @@ def test_chromium_shows_texts_as_texts_and_filters(tmp_path: Path) -> None:
         ),
     ]
     path = tmp_path / "page.html"
-    path.write_text(to_html(page(NAMES, *labelled)), encoding="utf-8")
+    path.write_text(to_html(page(LABELS, *labelled)), encoding="utf-8")
     dom, console = browse(path, tmp_path / "profile")
     assert console == []
     shown = Tags(dom)
@@ -458,7 +458,7 @@ def test_chromium_hides_the_filters_that_nothing_answers(tmp_path: Path) -> None
     )  # fmt: skip
     for n, (document, expected) in enumerate(cases):
         path = tmp_path / f"page{n}.html"
-        html = to_html(page(NAMES, document))
+        html = to_html(page(LABELS, document))
         assert "</body>" in html
         path.write_text(html.replace("</body>", act), encoding="utf-8")
         dom, console = browse(path, tmp_path / f"profile{n}")

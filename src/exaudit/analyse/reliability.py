@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exaudit.analyse.decisions import true_classes
-from exaudit.audit.audited import Audited
+from exaudit.audit.audited import Audited, MultiAudited
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelNames, LabelSet
 from exaudit.metrics import Counts
@@ -193,6 +193,7 @@ class MultiReliability:
     labels: LabelSet
     given: tuple[Measured, ...]  # empty where the labels of documents are not known
     classes: tuple[Reliability, ...]
+    admitted_documents: Admitted | None
 
     @classmethod
     def of(cls, labelled: Sequence[Scores], labels: LabelSet) -> MultiReliability:
@@ -200,7 +201,7 @@ class MultiReliability:
             Reliability.of((scores.views[c] for scores in labelled), view)
             for c, view in enumerate(labels.views)
         )
-        return cls(labels, tuple(_given(labelled, labels)), tuple(classes))
+        return cls(labels, tuple(_given(labelled, labels)), tuple(classes), _admitted(labelled, labels))
 
     @property
     def documents(self) -> Measured | None:
@@ -224,6 +225,8 @@ class MultiReliability:
                 "cumulative": _plain(documents.quantiles()),
                 "by_class": {name: _plain(one.quantiles()) for name, one in of_class.items()},
             }
+        if self.admitted_documents is not None:
+            value["admitted documents"] = self.admitted_documents.to_json()
         views = zip(self.labels.names, self.classes, strict=True)
         return value | {"classes": {name: one.to_json() for name, one in views}}
 
@@ -285,6 +288,19 @@ def _given(labelled: Sequence[Scores], labels: LabelSet) -> Iterable[Measured]:
             np.array([right for _, right in mine], dtype=np.int8),
             np.array([_draw(s.document) for s, _ in mine], dtype=np.uint64),
         )
+
+
+def _admitted(labelled: Sequence[Scores], labels: LabelSet) -> Admitted | None:
+    """The admitted documents of several classes; right are those whose classes are all right."""
+    known = [s for s in labelled if isinstance(s, MultiAudited) and s.admitted is not None]
+    if not known or len(known) < len(labelled):
+        return None
+    kept = [scores for scores in known if scores.admitted]
+    truth = [true_classes(scores.document, labels) for scores in kept]
+    if None in truth or not kept:
+        return Admitted(len(kept), len(known), None, None)
+    right = sum(scores.decided == classes for scores, classes in zip(kept, truth, strict=True))
+    return Admitted(len(kept), len(known), right / len(kept), None)
 
 
 def _tokens(g: _Gathered) -> Iterable[Measured]:

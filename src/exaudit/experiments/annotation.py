@@ -85,8 +85,7 @@ def _told_apart(run: Run, reviews: Reviews, test: list[Document], table: str, na
         "negative-distinct", f"{ORIG}+{name}, accuracy", _negative_over_positive(right, negative)
     )
     dev = score(model, _marked(reviews.orig.dev, reviews.rev.dev))
-    (names,) = model.labels.views
-    _tokens(result, scored, Evaluation.of(scored.scores, names), dev, name)
+    _tokens(result, scored, Evaluation.of(scored.scores, model.labels), dev, name)
     return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +199,7 @@ def _choice(labels: LabelSet) -> str:
 def _as_model(scores: Scores) -> Scores:
     """The same with the model's own decisions on words."""
     if isinstance(scores, MultiScores):
-        return replace(scores, views=tuple(_own(view) for view in scores.views))
+        return MultiScores(scores.document, tuple(map(_own, scores.views)), scores.one_of)
     return _own(scores)
 
 

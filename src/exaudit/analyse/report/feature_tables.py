@@ -21,7 +21,7 @@ __all__ = [
 NGRAM = ("n-gram", "mean", "total", "occurrences", "total frequency")
 LONG = 60  # words of a document that a table shows
 FEW = 4  # classes that have room beside each other
-HINTS = 8  # words of a class in the overview
+HINTS = 6  # words of a class in the overview
 OTHER = "another class"
 ENDS = (("top", False), ("lowest", True))
 

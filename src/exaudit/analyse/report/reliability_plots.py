@@ -15,6 +15,7 @@ __all__ = ["multi_reliability_sections", "reliability_sections"]
 
 ENOUGH = 5  # answers to draw a line of
 MOST = 5  # classes with a line each
+ADMITTED = ("", "answers", "n", "share", "accuracy", "F0.5")
 SHARES = tuple(n / 20 for n in range(1, 21))
 
 
@@ -74,6 +75,9 @@ def multi_reliability_sections(
             _sureness_table({"all classes": documents} | dict(zip(names, reliability.given, strict=True)))
         )
         blocks.append(_coverage_plot("documents", [documents], "accuracy"))
+        if (admitted := reliability.admitted_documents) is not None:
+            (row,) = [row for row in _admitted_rows("documents", admitted, None) if row[1] == "admitted"]
+            blocks.append(Table("Admitted answers, in percent", ADMITTED[:-1], (row[:-1],), digits=1))
         sections.append(Section("Reliability of the documents' labels", tuple(blocks)))
     folds: list[Block] = []
     for name, one in zip(names, reliability.classes, strict=True):
@@ -201,9 +205,8 @@ def _coverage(reliability: Reliability, of: str = "") -> list[Block]:
         if admitted is not None:
             rows += _admitted_rows(name, admitted, measured[0] if measured else None)
     if rows:
-        columns = ("", "answers", "n", "share", "accuracy", "F0.5")
         blocks.append(
-            Table("Admitted answers beside all answers, in percent", columns, tuple(rows), digits=1)
+            Table("Admitted answers beside all answers, in percent", ADMITTED, tuple(rows), digits=1)
         )
     return blocks
 
