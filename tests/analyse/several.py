@@ -41,9 +41,7 @@ def scored(
 
 def admitted(plain: MultiScores, whole: bool) -> MultiAudited:
     """The same after an audit that tells whether the document may be relied on."""
-    views = tuple(
-        Audited(v.document, v.output, v.negative, v.positive, admitted=whole) for v in plain.views
-    )
+    views = tuple(Audited(v.document, v.output, v.negative, v.positive, admitted=whole) for v in plain.views)
     return MultiAudited(plain.document, views, plain.one_of, admitted=whole)
 
 
@@ -64,8 +62,6 @@ def drawn(labels: LabelSet, count: int = 40, seed: int = 0) -> list[MultiScores]
             label = tuple(sorted(draws.sample(NAMES, draws.randint(0, 3))))
         tags = [draws.choice([*NAMES, "O", "O"]) for _ in words]
         made.append(
-            scored(
-                " ".join(words), own, outputs, labels=labels, id=f"d{n}", label=label, token_labels=tags
-            )
+            scored(" ".join(words), own, outputs, labels=labels, id=f"d{n}", label=label, token_labels=tags)
         )
     return made

@@ -44,9 +44,7 @@ def test_figures_are_those_of_scikit_learn(labels: LabelSet, level: str) -> None
     labelled = drawn(labels)
     evaluation = Evaluation.of(labelled, labels)
     truth, decided = (document_tables if level == "document" else word_tables)(labelled)
-    wanted = classification_report(
-        truth, decided, target_names=NAMES, output_dict=True, zero_division=0.0
-    )
+    wanted = classification_report(truth, decided, target_names=NAMES, output_dict=True, zero_division=0.0)
     rows = evaluation.by_class(level)  # type: ignore[arg-type]
     assert rows is not None
     for c, name in enumerate(NAMES):
@@ -69,9 +67,7 @@ def test_figures_are_those_of_scikit_learn(labels: LabelSet, level: str) -> None
 
 def test_of_classes_that_exclude_each_other_a_word_counts_for_one() -> None:
     both = several.scored("x", [[2.0, 1.0, 0.0]], [1, -1, -1], label="food", token_labels=["food"])
-    lowered = tuple(
-        type(v)(v.document, v.output, v.negative, v.positive, offset=-1.5) for v in both.views
-    )
+    lowered = tuple(type(v)(v.document, v.output, v.negative, v.positive, offset=-1.5) for v in both.views)
     both = MultiScores(both.document, lowered, one_of=True)
     assert both.decisions.tolist() == [[True, True, False]]
     rows = Evaluation.of([both], ONE_OF).by_class("token")
@@ -152,7 +148,9 @@ def test_many_classes_are_told_by_their_commonest_confusions() -> None:
         outputs[0 if n < 40 else n % 30] = 1.0  # the first forty are taken for class 0
         own = [[0.0] * 30]
         labelled.append(
-            several.scored("x", own, outputs, labels=labels, id=str(n), label=f"class {n % 3 if n < 40 else n % 30}")
+            several.scored(
+                "x", own, outputs, labels=labels, id=str(n), label=f"class {n % 3 if n < 40 else n % 30}"
+            )
         )
     text = Evaluation.of(labelled, labels).render()
     assert "the commonest first" in text

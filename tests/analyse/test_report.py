@@ -13,14 +13,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import several
 from hypothesis import given
 from hypothesis import strategies as st
 from scored import LABELS, NAMES, audited, scored
+from several import ONE_OF, SEVERAL
 
 from exaudit.analyse.exemplars import ExemplarTable, choose
 from exaudit.analyse.report import (
     Beside,
     Documents,
+    Fold,
+    Matrix,
     Page,
     Plot,
     Section,
@@ -39,7 +43,7 @@ from exaudit.analyse.report.svg import PALETTE, svg
 from exaudit.audit.evidence import Exemplar
 from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
-from exaudit.model.scores import TokenScores
+from exaudit.model.scores import MultiScores, TokenScores
 
 NASTY = (
     "<script>alert(1)</script> </script> <!-- & &amp; \" ' ` <img/src=x/onerror=alert(1)> \u2028 {{7*7}} ]]> "
@@ -392,6 +396,80 @@ def test_texts_of_exemplars_stay_texts() -> None:
     assert {line.count("|") for line in text.splitlines() if line.startswith("|")} == {3}
 
 
+# -- of several classes -----------------------------------------------------------------------------------
+
+
+def travelling(labels: LabelSet = SEVERAL) -> MultiScores:
+    """Two words are decided, one of them as two classes where that may be; the last is missed."""
+    own = [[-1.0, -1.0, -1.0], [1.5, -1.0, 2.25], [-1.0, 0.5, -1.0], [-0.25, -1.0, -1.0]]
+    label: str | tuple[str, ...] = "food" if labels.kind == "multiclass" else ("food", "sport")
+    return several.scored(
+        "the train goal soup",
+        own,
+        [0.5, -1.0, 2.0] if labels.kind == "multilabel" else [-1.5, -3.0, 1.5],
+        labels=labels,
+        id="d",
+        label=label,
+        token_labels=["O", "travel", "B-sport", "food"],
+    )
+
+
+def test_what_the_shelf_says_of_several_classes() -> None:
+    row = {
+        "i": "d", "o": 2.0, "w": "the\ntrain\ngoal\nsoup", "s": [-100, 225, 50, -25], "b": [0, 2, 1, 0],
+        "p": [0, 2], "t": [0, 1], "d": [[1, 0, 2], [2, 1]], "y": [[1, 2], [2, 1], [3, 0]],
+    }  # fmt: skip
+    shelf = Shelf.of([travelling()], SEVERAL)
+    assert shelf.rows == (row,)
+    assert shelf.wrong == 1
+    assert json.loads(shelf.to_script())["kind"] == "multilabel"
+    (told,) = shelf.to_json()
+    assert (told["predicted"], told["truly"]) == (["food", "travel"], ["food", "sport"])
+    assert told["decided"] == [
+        {"place": 1, "classes": ["food", "travel"]},
+        {"place": 2, "classes": ["sport"]},
+    ]
+    assert told["strongest"] == ["food", "travel", "sport", "food"]
+    (one,) = Shelf.of([travelling(ONE_OF)], ONE_OF).to_json()
+    assert (one["predicted"], one["truly"]) == ("travel", "food")
+
+
+def several_page(labels: LabelSet = SEVERAL) -> Page:
+    matrix = Matrix("Documents", ("<b>a</b>", "b|c"), ((3, 1), (0, 0)))
+    fold = Fold("<i>more</i>", (matrix, Text("inside")))
+    return Page("t", (), (Section("s", (matrix, fold, Documents(Shelf.of([travelling(labels)], labels)))),))
+
+
+def test_matrices_and_folds() -> None:
+    found = Tags(to_html(several_page()))
+    tags = [tag for tag, _ in found.tags]
+    assert not {"b", "i"} & set(tags)
+    shades = [a["class"] for tag, a in found.tags if tag == "td" and (a.get("class") or "").startswith("n h")]
+    assert shades == 2 * ["n h7 same", "n h2", "n h0", "n h0 same"]
+    assert "<i>more</i>" in found.text
+    text = to_markdown(several_page())
+    assert "### &#60;i&#62;more&#60;/i&#62;" in text
+    assert "| 1 &#60;b&#62;a&#60;/b&#62; | 3 | 1 | 4 |" in text
+
+
+def test_markdown_names_the_classes_of_words() -> None:
+    text = to_markdown(several_page())
+    left, right = "&#91;", "&#93;"
+    assert "- d, predicted food, travel, truly food, sport: the" in text
+    assert f"**<u>train</u>**{left}food, travel; truly travel{right}" in text
+    assert f"**<u>goal</u>**{left}sport{right} <u>soup</u>{left}truly food{right}" in text
+
+
+def test_exemplars_are_chosen_for_the_classes_in_turn() -> None:
+    made = several.drawn(ONE_OF, 40)
+    chosen = choose(made, ONE_OF, count=7)
+    assert [k for _, k in chosen] == [0, 0, 0, 1, 1, 2, 2]
+    for scores, k in chosen:
+        assert k in scores.decided
+    assert len({scores.document.id for scores, _ in chosen}) == 7
+    assert choose(made[::-1], ONE_OF, count=7) == chosen
+
+
 # -- in a browser -----------------------------------------------------------------------------------------
 
 
@@ -465,3 +543,26 @@ def test_chromium_hides_the_filters_that_nothing_answers(tmp_path: Path) -> None
         assert console == []
         title = dom.partition("<title>")[2].partition("</title>")[0]
         assert sorted(title.split(",")) == sorted(expected)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_chromium_labels_words_with_their_classes(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    act = "<script>const f = document.getElementById('filters'); const told = [];"
+    act += "for (const wanted of ['0', '1', '2', 'none']) { f.elements.predicted.value = wanted;"
+    act += " f.dispatchEvent(new Event('input')); told.push(document.querySelectorAll('article').length); }"
+    act += (
+        " f.elements.predicted.value = ''; f.dispatchEvent(new Event('input')); document.title = told.join();"
+    )
+    act += "</script></body>"
+    path.write_text(to_html(several_page()).replace("</body>", act), encoding="utf-8")
+    dom, console = browse(path, tmp_path / "profile")
+    assert console == []
+    assert "<title>1,0,1,0</title>" in dom
+    article = dom.partition("<article")[2].partition("</article>")[0]
+    assert "d · predicted food, travel (2.00) · wrong: truly food, sport" in article
+    shown = Tags("<article" + article)
+    labels = [a["class"] for tag, a in shown.tags if tag == "span" and (a.get("class") or " ")[0] in "lm"]
+    assert labels == ["l c0", "l c2", "l c1", "m"]
+    assert [text for text in shown.text if text in several.NAMES] == ["food", "travel", "sport", "food"]
+    assert "score for travel 2.25 · truly travel" in article
