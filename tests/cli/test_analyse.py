@@ -81,7 +81,7 @@ def several(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             for d in rows
         ]
         (path / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    small = TINY | {"epochs": 8, "batch_size": 10, "learning_rate": 2.0}
+    small = TINY | {"epochs": 20, "batch_size": 10, "learning_rate": 2.0}
     Labeler(**small).fit(documents[:100]).save(path / "model")
     shutil.copytree(path / "model", path / "audited")
     for verb in (["support", "build"], ["knn", "fit"], ["admission", "fit"]):
@@ -333,7 +333,7 @@ def test_evaluate_several_classes(several: Path, capsys: pytest.CaptureFixture[s
 
 def test_features_of_several_classes(several: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
-    command = ["features", str(several / "model"), str(several / "test.jsonl"), "--ngrams", "1", "--top", "3"]
+    command = ["features", str(several / "model"), str(several / "test.jsonl"), "--ngrams", "1", "--by", "total"]
     assert run([*command, "--as", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert list(data) == list(THEMES)

@@ -123,7 +123,7 @@ def _tokens(result: StepResult, test: Scored, whole: Evaluation, dev: Scored, na
     decisions = {
         "model": test.margins > 0,
         "model, boundary tuned on dev": test.margins > best_offset(dev.margins, dev.truth),
-        "Random": np.concatenate(whole.random().tokens or []) > 0,
+        "Random": np.concatenate(whole.random().tokens or [])[:, 0] > 0,
     }
     place = "" if name == REV else f" | {name}"
     for row, decided in decisions.items():

@@ -79,7 +79,7 @@ def _zero_shot(run: Run, fce: Splits, seed: int) -> StepResult:
         tokens = baseline.token_metrics() or {}
         values = percent(tokens, "precision", "recall", "f1")
         result.add_row("fce-zero-shot", name, 100 * baseline.document_metrics()["f1"], *values)
-        decided = np.concatenate(baseline.tokens or []) > 0
+        decided = np.concatenate(baseline.tokens or [])[:, 0] > 0
         result.add_claim(
             "zero-shot", f"uniCNN over {name}, F1", evaluated.gain_over(test.evaluate(decided), "f1")
         )
