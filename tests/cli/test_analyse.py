@@ -333,7 +333,15 @@ def test_evaluate_several_classes(several: Path, capsys: pytest.CaptureFixture[s
 
 def test_features_of_several_classes(several: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
-    command = ["features", str(several / "model"), str(several / "test.jsonl"), "--ngrams", "1", "--by", "total"]
+    command = [
+        "features",
+        str(several / "model"),
+        str(several / "test.jsonl"),
+        "--ngrams",
+        "1",
+        "--by",
+        "total",
+    ]
     assert run([*command, "--as", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert list(data) == list(THEMES)

@@ -36,6 +36,7 @@ Truth = (
     int | Literal["other"] | None
 )  # documents truly of this class, or of any but the predicted one; None: all
 UNIT = 2.0**-20
+NONE = -1  # no n-gram starts at this word: its document ends before
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -282,9 +283,6 @@ class Features:
             )
             for d in sorted(mine, key=lambda d: (sign * score[d], self._ids[d]))[:top]
         ]
-
-
-NONE = -1  # no n-gram starts at this word: its document ends before
 
 
 @dataclass(frozen=True)
