@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from exaudit.audit import Auditor, Exemplar, OverlapWarning
-from exaudit.audit import building as building_module
-from exaudit.audit.building import chunks, documents_key
+from exaudit.audit import edits as edits_module
+from exaudit.audit.edits import chunks, documents_key
 from exaudit.data.document import Document
 from exaudit.errors import DataError, ModelError, SettingError, SupportError
 from exaudit.model.labeler import Labeler
@@ -186,7 +186,7 @@ def test_large_additions_go_in_parts(
     one = MemorySupportSet.preview(auditor.support)
     at_once = Auditor(auditor.labeler, one)
     at_once.add(splits["train"][60:120])
-    monkeypatch.setattr("exaudit.audit.keeper._ADD_TOKENS", 10)
+    monkeypatch.setattr("exaudit.audit.edits._ADD_TOKENS", 10)
     auditor.add(splits["train"][60:120])
     assert auditor.support.ids == at_once.support.ids
     assert lines(auditor, splits["test"], rule="exag") == lines(at_once, splits["test"], rule="exag")
@@ -445,7 +445,7 @@ def test_chunks(splits: Splits) -> None:
 def test_stopped_build_goes_on(
     model: Path, splits: Splits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
 ) -> None:
-    monkeypatch.setattr(building_module, "_TOKENS", 150)
+    monkeypatch.setattr(edits_module, "_TOKENS", 150)
     documents = splits["train"][:60]
     whole = Auditor.open(model, support=tmp_path / "whole", device="cpu")
     whole.build(documents)

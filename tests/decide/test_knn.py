@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def test_explanation_names_each_exemplar() -> None:
 def test_the_decision_boundary_moves_predictions_not_outputs(make_neighbours: Make) -> None:
     near, knn = make_neighbours(60, 3), some_knn("dist", 3)
     output = knn.output(near)
-    moved = knn.with_offset(float(np.median(output)))
+    moved = replace(knn, offset=float(np.median(output)))
     assert (moved.output(near) == output).all()
     assert (moved.predict(near) == np.where(output > np.median(output), 1, -1)).all()
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from exaudit.data.document import Document
+from exaudit.decide.fitting import KNNReport, fit_knn
 from exaudit.decide.knn import KNN
-from exaudit.decide.training import KNNReport, fit_knn
 from exaudit.experiments import supported_model
 from exaudit.experiments.corpora import Reviews, Splits, read_contrast, read_reviews, read_tweets
 from exaudit.experiments.paper import paper_tables

@@ -3,7 +3,7 @@
     f(x)^KNN = beta + sum_k w_k (tanh(s_k) + gamma Y_k)      with  w_k >= 0,  sum_k w_k = 1
 
 `dist` weighs by distance, `const` by K learned weights, `equal` weighs all exemplars alike.
-`exaudit.decide.training` learns the parameters.
+`exaudit.decide.fitting` learns the parameters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -112,10 +112,6 @@ class KNN:
     def predict(self, neighbours: Neighbours) -> Signs:
         """sgn(f(x)^KNN) of each token."""
         return self.decide(self.output(neighbours))  # (N,)
-
-    def with_offset(self, offset: float) -> KNN:
-        """The same K-NN with another decision boundary."""
-        return replace(self, offset=float(offset))
 
     def explain(self, neighbours: Neighbours, i: int) -> Explanation:
         """The whole sum behind the output of token `i`."""

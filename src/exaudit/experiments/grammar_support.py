@@ -9,8 +9,8 @@ import numpy as np
 
 from exaudit._files import replace_file
 from exaudit.decide.admission import Admission, AdmissionKind
+from exaudit.decide.fitting import KNNReport
 from exaudit.decide.knn import Kind
-from exaudit.decide.training import KNNReport
 from exaudit.experiments.corpora import News, Splits
 from exaudit.experiments.examples import examples_markdown
 from exaudit.experiments.grammar_models import MIN_MAX, SUPERVISED, fce_model, file_name

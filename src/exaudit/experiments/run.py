@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from filelock import FileLock, Timeout
 
@@ -17,6 +17,7 @@ from exaudit._device import pick_device
 from exaudit._files import sha256_file, write_json
 from exaudit.data.document import Document
 from exaudit.encode.cache import CachedTransformer
+from exaudit.encode.transformer import Transformer
 from exaudit.errors import SettingError
 from exaudit.experiments.step_result import StepResult, read_object
 from exaudit.model.folder import load_model, save_model
@@ -158,7 +159,10 @@ class Run:
                 shutil.rmtree(work)
         model = load_model(folder, device=self.device)
         if model.encoder is not None and self._cache is None:
-            model = replace(model, encoder=CachedTransformer(model.encoder))  # encode once, label many times
+            cached = CachedTransformer(model.encoder)  # encode once, label many times
+            model = replace(
+                model, encoder=cast("Transformer", cached)
+            )  # it does all that labelling asks of one
         return model
 
     def _trained(

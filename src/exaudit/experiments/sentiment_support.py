@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from exaudit.decide.admission import Admission
-from exaudit.decide.training import KNNReport
+from exaudit.decide.fitting import KNNReport
 from exaudit.experiments.run import Run
 from exaudit.experiments.scoring import Scored, TokenEvaluation, accuracy_gain, score
 from exaudit.experiments.sentiment_data import (

@@ -10,10 +10,10 @@ import numpy as np
 from exaudit.analyse.exemplars import ExemplarTable
 from exaudit.audit.auditor import Auditor
 from exaudit.data.document import Document
+from exaudit.decide.fitting import KNNReport, fit_knn
 from exaudit.decide.knn import KNN, Kind
 from exaudit.decide.neighbours import Neighbours
 from exaudit.decide.rules import exag, exat
-from exaudit.decide.training import KNNReport, fit_knn
 from exaudit.experiments.scoring import Bools, Ints, Scored, score
 from exaudit.metrics import best_offset
 from exaudit.model.model import Model
@@ -80,11 +80,11 @@ class SupportedModel:
     def examples(self, documents: Sequence[Document]) -> list[ExemplarTable]:
         """Documents with the nearest exemplar of each word worth checking."""
         audited = self._auditor.label(documents, nearest=True)
-        return [ExemplarTable.of(one, self._names) for one in audited]
+        return [ExemplarTable.of(view, self._names) for one in audited for view in one.views]
 
     def search(self, documents: Sequence[Document] | Scored) -> Searched:
         """The exemplars of every token; documents that were scored with exemplars are not scored again."""
         if not isinstance(documents, Scored):
             documents = score(self._model, documents, exemplars=True)
-        neighbours = self._auditor.neighbours(documents.scores, K)
+        (neighbours,) = self._auditor.neighbours(documents.scores, K)
         return Searched(documents.scores, documents.truth, documents.targets, neighbours)

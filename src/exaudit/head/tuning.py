@@ -33,7 +33,7 @@ class TunableEncoder(Protocol):
 
     module: nn.Module
 
-    def reading(self, token_lists: Sequence[Sequence[str]]) -> DocumentFeatures: ...
+    def on_the_fly(self, token_lists: Sequence[Sequence[str]]) -> DocumentFeatures: ...
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def tune(
     groups : documents of one group come one after another, so mostly in one batch: what an original and its
         revision share then pulls both ways and cancels, and what sets them apart is left.
     """
-    data = replace(labelled, features=encoder.reading(token_lists))
+    data = replace(labelled, features=encoder.on_the_fly(token_lists))
     optimizer = _optimizer(encoder.module, head, config)
     steps_per_epoch = -(-len(data) // config.batch_size)
     total = steps_per_epoch * config.epochs

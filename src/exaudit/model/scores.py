@@ -105,6 +105,11 @@ class MultiScores:
         return np.stack([view.margins for view in self.views], 1)
 
     @property
+    def strengths(self) -> NDArray[Any]:
+        """What tells which of its classes a word carries most (N, C)."""
+        return self.margins
+
+    @property
     def decisions(self) -> NDArray[np.bool_]:
         """Which classes each word is decided to carry (N, C)."""
         return np.stack([view.decisions for view in self.views], 1)
@@ -119,8 +124,8 @@ class MultiScores:
     @property
     def word_classes(self) -> list[tuple[int, ...]]:
         """The classes that each word carries, the strongest first; of classes that exclude each other, at most one."""
-        margins, decisions = self.margins, self.decisions
-        order = np.argsort(-margins, axis=1, kind="stable")  # (N, C)
+        decisions = self.decisions
+        order = np.argsort(-self.strengths, axis=1, kind="stable")  # (N, C)
         found = [tuple(c for c in row if own[c]) for row, own in zip(order.tolist(), decisions, strict=True)]
         return [classes[:1] for classes in found] if self.one_of else found
 

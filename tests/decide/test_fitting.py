@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaudit.decide import KNN, KNNReport, Neighbours, best_offset, fit_knn, sgn, training
+from exaudit.decide import KNN, KNNReport, Neighbours, fit_knn, fitting, sgn
 from exaudit.errors import SettingError, SupportError
 
 Make = Callable[..., Neighbours]
@@ -43,7 +42,7 @@ def test_approximation_loss_is_the_papers(pairs: list[tuple[float, float]]) -> N
     for f, s in pairs:
         slow += -sigmoid(s) * math.log(sigmoid(f)) - (1 - sigmoid(s)) * math.log(1 - sigmoid(f))
     f_all, s_all = torch.tensor(pairs, dtype=torch.float64).unbind(dim=1)
-    assert training.approximation_loss(f_all, s_all).item() == pytest.approx(slow / len(pairs), rel=1e-9)
+    assert fitting.approximation_loss(f_all, s_all).item() == pytest.approx(slow / len(pairs), rel=1e-9)
 
 
 @given(st.lists(st.floats(-8, 8), min_size=1, max_size=8))
@@ -52,7 +51,7 @@ def test_weights_loss_is_the_papers(raw: list[float]) -> None:
     for k in range(len(raw) - 1):
         slow -= math.log(sigmoid(raw[k] - raw[k + 1]))
     slow /= len(raw) + 1
-    assert training.weights_loss(torch.tensor(raw, dtype=torch.float64)).item() == pytest.approx(
+    assert fitting.weights_loss(torch.tensor(raw, dtype=torch.float64)).item() == pytest.approx(
         slow, rel=1e-9
     )
 
@@ -69,7 +68,7 @@ def test_the_first_step_has_the_papers_loss(make_neighbours: Make, kind: Any) ->
     slow /= learning.sum()
     if kind == "const":
         raw = torch.tensor(start.raw_weights, dtype=torch.float64)
-        slow = 0.5 * (training.weights_loss(raw).item() + slow)
+        slow = 0.5 * (fitting.weights_loss(raw).item() + slow)
     assert report.history[0].loss == pytest.approx(slow, rel=1e-9)
 
 
@@ -89,7 +88,6 @@ def test_a_fit_reproduces_the_model_and_reports_the_truth(make_neighbours: Make,
     assert report.knn.beta == pytest.approx(-0.4, abs=0.1)
     if kind == "const":
         assert list(report.knn.raw_weights) == sorted(report.knn.raw_weights, reverse=True)
-    json.dumps(report.to_json())
 
 
 def test_the_epoch_and_the_mismatch_mode_follow_the_paper(make_neighbours: Make) -> None:
@@ -112,13 +110,13 @@ def test_the_epoch_and_the_mismatch_mode_follow_the_paper(make_neighbours: Make)
 def test_what_each_epoch_learns_from(make_neighbours: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     near, scores, documents = task(make_neighbours, noise=0.5)
     seen: list[tuple[np.ndarray, np.ndarray]] = []
-    real = training.approximation_loss
+    real = fitting.approximation_loss
 
     def spy(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         seen.append((output.detach().numpy(), target.numpy()))
         return real(output, target)
 
-    monkeypatch.setattr(training, "approximation_loss", spy)
+    monkeypatch.setattr(fitting, "approximation_loss", spy)
     report = fit_knn(near, scores, documents, k=6, epochs=12, batch_documents=50)
     learning = ~np.isin(documents, report.dev_documents)
     batches = math.ceil(len(np.unique(documents[learning])) / 50)
@@ -214,33 +212,3 @@ def test_bad_input(make_neighbours: Make) -> None:
         fit_knn(near, scores, documents, k=2, epochs=0)
     with pytest.raises(SettingError, match="not one of"):
         fit_knn(near, scores, documents, kind="best", k=2)  # type: ignore[arg-type]
-
-
-def slow_f05(outputs: list[float], labels: list[int], offset: float) -> float:
-    tp = sum(f > offset and y == 1 for f, y in zip(outputs, labels, strict=True))
-    fp = sum(f > offset and y == -1 for f, y in zip(outputs, labels, strict=True))
-    fn = sum(f <= offset and y == 1 for f, y in zip(outputs, labels, strict=True))
-    if tp == 0:
-        return 0.0
-    precision, recall = tp / (tp + fp), tp / (tp + fn)
-    return 1.25 * precision * recall / (0.25 * precision + recall)
-
-
-@given(st.lists(st.tuples(st.floats(-2, 2), st.sampled_from([-1, 0, 1])), min_size=1, max_size=20))
-def test_the_best_offset_has_the_highest_f05(pairs: list[tuple[float, int]]) -> None:
-    outputs, labels = [f for f, _ in pairs], [y for _, y in pairs]
-    if 1 not in labels:
-        with pytest.raises(SettingError, match="labelled positive"):
-            best_offset(outputs, labels)
-        return
-    candidates = [-9.0, *outputs]
-    highest = max(slow_f05(outputs, labels, offset) for offset in candidates)
-    assert slow_f05(outputs, labels, best_offset(outputs, labels)) == pytest.approx(highest, rel=1e-12)
-
-
-def test_the_best_offset_lies_between_two_outputs() -> None:
-    assert best_offset([0.0, 1.0, 2.0, 3.0], [-1, -1, 1, 1]) == 1.5
-    near_one = math.nextafter(1.0, 2.0)
-    assert best_offset([1.0, near_one], [-1, 1]) == 1.0
-    with pytest.raises(SettingError, match="one label per output"):
-        best_offset([1.0], [1, 1])

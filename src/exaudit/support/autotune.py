@@ -1,4 +1,4 @@
-"""How many principal directions pay: a small trial of the bound on a sample, priced on this machine."""
+"""Autotuning of the search: how many principal directions make it fastest, by a sample and timings on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["choose_projection"]
 WIDTHS = (64, 96, 128, 160, 192, 224, 256, 320, 384, 512)  # columns of the product
 SMALL = 4096  # a set so small is searched flat
 EVEN = 0.25  # variance spread over more of the directions than this has no leading ones
-K = 8  # nearest rows the trial has in mind
+K = 8  # nearest rows that the search is tuned for
 
 
 def choose_projection(sample: Tensor, directions: int | Literal["auto"], rows: int) -> Projection:
@@ -34,7 +34,7 @@ def choose_projection(sample: Tensor, directions: int | Literal["auto"], rows: i
         return Projection(mean, None, scale, dtype)
     principal = principal_directions(sample, mean)  # (M, M)
     if directions == "auto":
-        directions = _cheapest(sample, mean, principal, rows, dtype)
+        directions = _fastest(sample, mean, principal, rows, dtype)
     leading = principal[:, :directions].contiguous() if directions else None
     return Projection(mean, leading, scale, dtype)
 
@@ -45,23 +45,25 @@ def _spread(centred: Tensor) -> float:
     return float(covariance.trace().square() / covariance.square().sum().clamp(min=1e-30)) / len(covariance)
 
 
-def _cheapest(sample: Tensor, mean: Tensor, principal: Tensor, rows: int, dtype: torch.dtype) -> int:
+def _fastest(sample: Tensor, mean: Tensor, principal: Tensor, rows: int, dtype: torch.dtype) -> int:
     """Directions for which the product and the exact distances after it take least time; 0 is flat search."""
     widest = sample.shape[1]
     widths = [width for width in WIDTHS if width < 0.75 * widest]
     if not widths:
         return 0
-    per_column, per_pair = _prices(sample, dtype)
+    per_column, per_pair = _timings(sample, dtype)
     # Each time the rows seen have grown by a factor e, as many new ones come within reach as before.
     rounds = max(math.log(rows / len(sample)), 0) + 1
 
-    def cost(width: int, left: float) -> float:
+    def seconds(width: int, left: float) -> float:
         return rows * width * per_column + min(left * K * rounds, rows) * per_pair
 
     loose = _looseness((sample - mean).double() @ principal, [width - NORM_COLUMNS - 1 for width in widths])
-    costs = {width - NORM_COLUMNS - 1: cost(width, left) for width, left in zip(widths, loose, strict=True)}
-    costs[0] = cost(widest, 2.0)
-    return min(costs, key=lambda directions: costs[directions])
+    expected = {
+        width - NORM_COLUMNS - 1: seconds(width, left) for width, left in zip(widths, loose, strict=True)
+    }
+    expected[0] = seconds(widest, 2.0)
+    return min(expected, key=lambda directions: expected[directions])
 
 
 def _looseness(turned: Tensor, options: list[int]) -> list[float]:
@@ -85,19 +87,19 @@ def _looseness(turned: Tensor, options: list[int]) -> list[float]:
     return left
 
 
-def _prices(sample: Tensor, dtype: torch.dtype) -> tuple[float, float]:
+def _timings(sample: Tensor, dtype: torch.dtype) -> tuple[float, float]:
     """Seconds for one column of the product of a query and a row, and for one exact distance of such a pair."""
     count, width, queries = 2048, 192, 1024
     left = torch.ones(count, width, dtype=dtype, device=sample.device)
     right = torch.ones(width, queries, dtype=dtype, device=sample.device)
-    product = _seconds(lambda: torch.mm(left, right), sample.device)
+    product = _best_of(lambda: torch.mm(left, right), sample.device)
     pairs = sample[:512]
     order = torch.randperm(len(pairs), device=sample.device)
-    exact = _seconds(lambda: pairs[order].sub_(pairs).square_().sum(1), sample.device)
+    exact = _best_of(lambda: pairs[order].sub_(pairs).square_().sum(1), sample.device)
     return product / (count * width * queries), 3 * exact / len(pairs)  # rows from memory, not from cache
 
 
-def _seconds(work: Callable[[], Any], device: torch.device) -> float:
+def _best_of(work: Callable[[], Any], device: torch.device) -> float:
     best = math.inf
     for _ in range(12):  # the least of many, because other work may share the machine
         start = time.perf_counter()

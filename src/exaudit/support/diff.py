@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from exaudit._arrays import ranges
+from exaudit.data.document import Label
 from exaudit.errors import SupportError
-from exaudit.support.exemplars import SupportHeader
-from exaudit.support.history import State, expand
+from exaudit.support.header import SupportHeader, number_of
+from exaudit.support.history import State
 
-__all__ = ["Changes", "Difference", "changes", "difference"]
+__all__ = ["Changes", "VersionDiff", "changes", "version_diff"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +27,13 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class VersionDiff:
     """What differs between two versions, for people: ids of documents, labels before and after."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    relabelled: tuple[tuple[str, str, str], ...]  # id, label before, label after
-    tokens: tuple[tuple[str, int, int, int], ...]  # id, position, y before, y after
+    relabelled: tuple[tuple[str, Label, Label], ...]  # id, label before, label after
+    tokens: tuple[tuple[str, int, int | str, int | str], ...]  # id, position, y before, y after
 
 
 def changes(old: State, new: State) -> Changes:
@@ -46,21 +48,23 @@ def changes(old: State, new: State) -> Changes:
     )
 
 
-def difference(old: State, new: State, header: SupportHeader) -> Difference:
+def version_diff(old: State, new: State, header: SupportHeader) -> VersionDiff:
     def ids(documents: npt.NDArray[np.bool_]) -> tuple[str, ...]:
         return tuple(str(new.ids[number]) for number in np.flatnonzero(documents).tolist())
 
+    def token_label(state: State, row: int) -> int | str:
+        return header.token_label(number_of(state.token_labels[row]))
+
     relabelled = _relabelled(old, new)
-    labels = (
-        (header.name(a), header.name(b))
-        for a, b in zip(*(s.label[relabelled].tolist() for s in (old, new)), strict=True)
+    before, after = (
+        [header.document_label(number_of(signs)) for signs in state.label[relabelled]] for state in (old, new)
     )
-    return Difference(
+    return VersionDiff(
         added=ids(new.live & ~old.live),
         removed=ids(old.live & ~new.live),
-        relabelled=tuple((id, a, b) for id, (a, b) in zip(ids(relabelled), labels, strict=True)),
+        relabelled=tuple(zip(ids(relabelled), before, after, strict=True)),
         tokens=tuple(
-            (str(new.ids[number]), position, int(old.token_labels[row]), int(new.token_labels[row]))
+            (str(new.ids[number]), position, token_label(old, row), token_label(new, row))
             for number, position, row in _token_changes(old, new)
         ),
     )
@@ -68,18 +72,19 @@ def difference(old: State, new: State, header: SupportHeader) -> Difference:
 
 def _relabelled(old: State, new: State) -> npt.NDArray[np.bool_]:
     both: npt.NDArray[np.bool_] = old.live & new.live
-    return both & np.not_equal(old.label, new.label)
+    different: npt.NDArray[np.bool_] = np.any(old.label != new.label, axis=1)
+    return both & different
 
 
 def _rows(state: State, documents: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     numbers = np.flatnonzero(documents)
-    return expand(state.row[numbers], state.length[numbers])
+    return ranges(state.row[numbers], state.length[numbers])
 
 
 def _token_changes(old: State, new: State) -> Iterator[tuple[int, int, int]]:
     """Number, position and row of each token whose label differs, in documents live in both."""
     numbers = np.flatnonzero(old.live & new.live)
-    rows = expand(new.row[numbers], new.length[numbers])
+    rows = ranges(new.row[numbers], new.length[numbers])
     owners = np.repeat(numbers, new.length[numbers])
-    for i in np.flatnonzero(old.token_labels[rows] != new.token_labels[rows]).tolist():
+    for i in np.flatnonzero((old.token_labels[rows] != new.token_labels[rows]).any(axis=1)).tolist():
         yield int(owners[i]), int(rows[i] - new.row[owners[i]]), int(rows[i])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from exaudit import metrics
 from exaudit.decide.knn import KNN, Kind, evidence, knn_output, knn_weights
 from exaudit.decide.neighbours import Neighbours, per_token
 from exaudit.decide.rules import sgn
 from exaudit.errors import SettingError, SupportError
 
-__all__ = ["Epoch", "KNNReport", "approximation_loss", "best_offset", "fit_knn", "weights_loss"]
+__all__ = ["Epoch", "KNNReport", "approximation_loss", "fit_knn", "weights_loss"]
 
 Index = npt.NDArray[np.int64]
 
@@ -48,17 +47,6 @@ class KNNReport:
     def agreement(self) -> float:
         """Share of K-NN dev tokens with the model's sign."""
         return 1.0 - self.delta / self.tokens
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "knn": self.knn.to_json(),
-            "delta": self.delta,
-            "tokens": self.tokens,
-            "agreement": self.agreement,
-            "epoch": self.epoch,
-            "history": [asdict(epoch) for epoch in self.history],
-            "dev_documents": self.dev_documents.tolist(),
-        }
 
 
 def approximation_loss(output: Tensor, scores: Tensor) -> Tensor:
@@ -150,22 +138,6 @@ def fit_knn(
         elif delta > delta_min:
             mismatches_only = True
     return KNNReport(best, delta_min, len(dev), chosen, tuple(history), dev_documents)
-
-
-def best_offset(outputs: npt.ArrayLike, token_labels: npt.ArrayLike) -> float:
-    """The decision boundary with the highest F0.5 against token labels (-1, +1; 0 is left out).
-
-    For supervised models, whose own boundary is tuned in the same way.
-    """
-    f, y = np.asarray(outputs, dtype=np.float64), np.asarray(token_labels)
-    if f.shape != y.shape or f.ndim != 1:
-        raise SettingError(f"{f.shape} outputs and {y.shape} token labels: give one label per output")
-    f, y = f[y != 0], y[y != 0]
-    if not np.isfinite(f).all() or not (y == 1).any():
-        raise SettingError(
-            "the decision boundary needs finite outputs and at least one token labelled positive"
-        )
-    return metrics.best_offset(f, y == 1)
 
 
 def _halves(
