@@ -368,7 +368,7 @@ class Auditor:
         author: str | None = None,
         reason: str = "",
     ) -> Edit:
-        """Change the label of one token (counted from 0): to 0 or 1, of more classes to a name or "none"; None is unknown."""
+        """Change the label of one token (counted from 0); see `SupportSet.relabel_token`."""
         return self.support.relabel_token(id, position, label, author=author, reason=reason)
 
     def remove(self, ids: str | Sequence[str], *, author: str | None = None, reason: str = "") -> Edit:
