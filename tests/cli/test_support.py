@@ -175,7 +175,7 @@ import sys
 from exaudit.audit import edits
 edits._TOKENS = 150
 from exaudit.cli import run
-import exaudit.audit, exaudit.model.labeler
+import exaudit.audit, exaudit.model.labeler, exaudit.support.store
 print("ready", flush=True)
 sys.exit(run(["support", "build", "model", "reviews.train.jsonl"]))
 """
