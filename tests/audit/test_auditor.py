@@ -203,7 +203,7 @@ def test_edits_of_another_process_are_followed(model: Path, splits: Splits) -> N
     one.remove([document.id for document in splits["train"][:30]])
     after = lines(one, splits["test"], rule="exag")
     assert lines(other, splits["test"], rule="exag") == after != before
-    one.compact()
+    one.support.compact()
     one.add(splits["train"][100:110])
     assert lines(other, splits["test"], rule="exag") == lines(one, splits["test"], rule="exag")
 
@@ -473,7 +473,7 @@ def test_stopped_build_goes_on(
     assert len(labelled) == len(documents) - sum(len(c) for c in list(chunks(documents))[:stop])
     assert left.support.version == whole.support.version
     left.support.verify()
-    assert left.build(documents) == left.log()[-1]  # stopped after the end: nothing is left to do
+    assert left.build(documents) == left.support.log()[-1]  # stopped after the end: nothing is left to do
     assert left.support.number == 1
 
 

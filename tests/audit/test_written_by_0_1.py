@@ -27,7 +27,9 @@ def expected() -> list[dict[str, Any]]:
 
 
 def documents(lines: list[dict[str, Any]]) -> list[Document]:
-    return [Document.from_tokens([token["text"] for token in line["tokens"]], id=line["id"]) for line in lines]
+    return [
+        Document.from_tokens([token["text"] for token in line["tokens"]], id=line["id"]) for line in lines
+    ]
 
 
 def same(line: dict[str, Any], old: dict[str, Any]) -> None:
@@ -73,5 +75,7 @@ def test_its_support_set_takes_edits(folder: Path, expected: list[dict[str, Any]
     for _ in range(3):
         again.undo()
     assert again.support.version == before
-    (line,) = (one.to_json(again.labels) for one in again.label(documents(expected[:1]), admit=True, nearest=True))
+    (line,) = (
+        one.to_json(again.labels) for one in again.label(documents(expected[:1]), admit=True, nearest=True)
+    )
     same(line, expected[0])

@@ -212,4 +212,4 @@ def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     straight = Auditor.open("straight")
     assert left.support.version == straight.support.version
     assert left.support.ids == straight.support.ids
-    assert [edit.kind for edit in left.log()] == ["create", "build"]
+    assert [edit.kind for edit in left.support.log()] == ["create", "build"]

@@ -31,10 +31,8 @@ from exaudit.errors import SettingError, SupportError
 from exaudit.model.documents import as_documents
 from exaudit.model.model import Model
 from exaudit.model.scores import Scores
-from exaudit.support.diff import VersionDiff
 from exaudit.support.history import Edit
 from exaudit.support.memory import MemorySupportSet
-from exaudit.support.summary import summary
 from exaudit.support.support_set import SupportSet
 
 __all__ = ["Auditor", "OverlapWarning"]
@@ -382,28 +380,6 @@ class Auditor:
     def redo(self, *, author: str | None = None, reason: str = "") -> Edit:
         """Do again what was undone last."""
         return self.support.redo(author=author, reason=reason)
-
-    def compact(self, *, author: str | None = None, reason: str = "") -> Edit:
-        """Reclaim the space of versions without a name."""
-        return self.support.compact(author=author, reason=reason)
-
-    # -- history -------------------------------------------------------------------------------------------
-
-    def tag(self, name: str, version: int | str | None = None, *, author: str | None = None) -> Edit:
-        """Name a version of the support set, the present one by default."""
-        return self.support.tag(name, version, author=author)
-
-    def log(self) -> list[Edit]:
-        """Every edit: who, when, what and why."""
-        return self.support.log()
-
-    def diff(self, before: int | str, after: int | str | None = None) -> VersionDiff:
-        """What differs between two versions of the support set."""
-        return self.support.diff(before, after)
-
-    def summary(self) -> dict[str, Any]:
-        """What is in the support set, in a few figures."""
-        return summary(self.support)
 
     def overlap(self, documents: Sequence[Document]) -> list[str]:
         """Ids of the documents that are in the support set with the same text."""
