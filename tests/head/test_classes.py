@@ -27,7 +27,13 @@ def test_each_class_stands_against_the_strongest_other(table: list[list[int]]) -
     expected = [[max(v for d, v in enumerate(row) if d != c) for c in range(3)] for row in table]
     assert strongest_other(scores).tolist() == expected
     assert torch.equal(class_scores(scores, "softmax"), scores - torch.tensor(expected))
-    assert torch.equal(class_scores(scores, "sigmoid"), scores)
+
+
+@given(rows)
+def test_independent_classes_have_an_output_for_and_one_against(table: list[list[int]]) -> None:
+    scores = torch.tensor([row + row[::-1] for row in table], dtype=torch.double)  # three classes
+    expected = [[row[1] - row[0], row[3] - row[2], row[5] - row[4]] for row in scores.tolist()]
+    assert class_scores(scores, "independent").tolist() == expected
 
 
 @given(rows)
@@ -36,7 +42,7 @@ def test_of_two_classes_the_positive_one_is_decided(table: list[list[int]]) -> N
     assert class_scores(scores, "softmax").tolist() == [[b - a] for a, b in scores.tolist()]
 
 
-@pytest.mark.parametrize("outputs", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("outputs", ["softmax", "independent"])
 def test_the_decomposition_holds_for_any_number_of_classes(outputs: str) -> None:
     config = HeadConfig(features=4, filters=7, classes=5, dropout=0.0, outputs=outputs)
     head = Head(config, generator=torch.Generator().manual_seed(1)).double()
@@ -70,13 +76,14 @@ def test_document_losses_equal_their_formulas() -> None:
     expected = -(math.log(softmax[0][2] / sum(softmax[0])) + math.log(softmax[1][0] / sum(softmax[1]))) / 2
     assert float(document_loss(logits, torch.tensor([2, 0]))) == pytest.approx(expected)
 
-    table = [[1, 0, 1], [0, 0, 0]]  # independent labels; the second document has none
+    pairs = torch.tensor([[0.5, -1.0, 2.0, 0.3], [1.0, 0.0, -0.5, 4.0]], dtype=torch.double)
+    table = [[1, 0], [0, 0]]  # of two independent labels, the second document has none
     terms = [
-        -math.log(1 / (1 + math.exp(-x if y else x)))
-        for own, row in zip(logits.tolist(), table, strict=True)
-        for x, y in zip(own, row, strict=True)
+        -math.log(math.exp(own[2 * c + y]) / (math.exp(own[2 * c]) + math.exp(own[2 * c + 1])))
+        for own, row in zip(pairs.tolist(), table, strict=True)
+        for c, y in enumerate(row)
     ]
-    assert float(document_loss(logits, torch.tensor(table))) == pytest.approx(sum(terms) / 6)
+    assert float(document_loss(pairs, torch.tensor(table))) == pytest.approx(sum(terms) / 2)
 
 
 def test_targets_of_the_classes_that_are_decided() -> None:
@@ -91,12 +98,14 @@ def test_targets_of_the_classes_that_are_decided() -> None:
 def test_documents_are_of_one_class_or_of_several() -> None:
     outputs = np.array([[-1.0, -0.5, -2.0], [0.5, 0.7, -1.0]])
     one_of = Head(HeadConfig(features=2, filters=2, classes=3))
-    several = Head(HeadConfig(features=2, filters=2, classes=3, outputs="sigmoid"))
+    several = Head(HeadConfig(features=2, filters=2, classes=3, outputs="independent"))
     assert decided(outputs, one_of).tolist() == [[False, True, False], [False, True, False]]
     assert decided(outputs, several).tolist() == [[False, False, False], [True, True, False]]
 
 
-@pytest.mark.parametrize("bad", [{"outputs": "tanh"}, {"classes": 1}, {"classes": 0, "outputs": "sigmoid"}])
+@pytest.mark.parametrize(
+    "bad", [{"outputs": "tanh"}, {"classes": 1}, {"classes": 0, "outputs": "independent"}]
+)
 def test_heads_that_make_no_sense_are_refused(bad: dict) -> None:
     with pytest.raises(SettingError):
         HeadConfig(features=2, **bad)

@@ -1,4 +1,4 @@
-"""Pre-training on synthetic errors: changed words are learnt, and the dev documents say whether that was to the point."""
+"""Pre-training on synthetic errors: changed words are learnt, and dev documents say whether that was to the point."""
 
 from __future__ import annotations
 

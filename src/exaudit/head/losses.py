@@ -8,14 +8,19 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, softplus
 
 from exaudit.head.batch import Batch
+from exaudit.head.network import class_scores
 
 __all__ = ["disagreement", "document_loss", "document_max", "document_min", "min_max_loss", "token_loss"]
 
 
 def document_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Cross-entropy of the document's label; of every label by itself, where a document may have several."""
+    """Cross-entropy of the document's label; the sum over all labels, where a document may have several (B, C).
+
+    The sum, and not the mean: each class then has the gradient that it would have alone.
+    """
     if targets.ndim == 2:
-        return binary_cross_entropy_with_logits(logits, targets.to(logits.dtype))
+        scores = class_scores(logits, "independent")  # (B, C)
+        return binary_cross_entropy_with_logits(scores, targets.to(scores.dtype)) * scores.shape[1]
     return cross_entropy(logits, targets)
 
 

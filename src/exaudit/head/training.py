@@ -188,7 +188,7 @@ def scored(
 
 def decided(outputs: NDArray[np.floating], head: Head) -> NDArray[np.bool_]:
     """Which classes the documents are decided to be of, given their outputs (D, K), less the boundaries."""
-    if head.config.outputs == "sigmoid" or outputs.shape[1] == 1:
+    if head.config.outputs == "independent" or outputs.shape[1] == 1:
         return outputs > 0  # (D, K)
     return np.asarray(outputs.argmax(1)[:, None] == np.arange(outputs.shape[1]))  # (D, K) one of them
 

@@ -45,7 +45,9 @@ def boundaries_of(settings: Settings, head: Head, dev: LabelledFeatures) -> Boun
         return Boundaries(zero, zero)
     documents = words = zero
     record = None
-    independent = head.config.classes == 2 or head.config.outputs == "sigmoid"  # else the largest output wins
+    independent = (
+        head.config.classes == 2 or head.config.outputs == "independent"
+    )  # else the largest output wins
     if training.stable and training.criterion == "f1" and independent:
         documents = _each(stable_offset, np.array(outputs, np.float64), of_class)
     if settings.word_boundary == "documents":

@@ -19,7 +19,7 @@ from exaudit.encode.packed import Packed
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
 from exaudit.head.batch import Batch
-from exaudit.head.network import Head, strongest_other
+from exaudit.head.network import Head, sides, strongest_other
 from exaudit.model.documents import each_document
 from exaudit.model.scores import MultiScores, Scores, TokenScores
 from exaudit.model.settings import Settings
@@ -60,7 +60,8 @@ class Model:
     @property
     def bias(self) -> NDArray[np.float32]:
         """b of the final layer: what a word that no filter chose scores for every class (C,)."""
-        return np.asarray(self.head.bias.detach().cpu().numpy())
+        bias = self.head.bias.detach().cpu().numpy()
+        return np.asarray(bias[1::2] if self.labels.kind == "multilabel" else bias)
 
     def label(self, documents: Iterable[Any], *, exemplars: bool = False) -> list[Scores]:
         """Scores of every document and of each of its words, with exemplar vectors where asked for."""
@@ -109,8 +110,8 @@ class Model:
         parts = self.head.decompose(batch, exemplars=exemplars)
         vectors = None if parts.exemplars is None else parts.exemplars.cpu().numpy()
         # Each class that is decided, and what stands against it: (B, K) twice, (W, K) twice
-        outputs, against = (part.cpu().numpy() for part in self._sides(parts.logits))
-        positive, negative = (part.cpu().numpy() for part in self._sides(parts.scores))
+        outputs, against = (part.cpu().numpy() for part in sides(parts.logits, self.head.config.outputs))
+        positive, negative = (part.cpu().numpy() for part in sides(parts.scores, self.head.config.outputs))
         for b, (first, last) in enumerate(pairwise(batch.word_bounds.tolist())):
             words = positive[first:last], negative[first:last]  # (N, K) each
             output = outputs[b] - against[b] - np.array(self.document_boundaries, np.float32)  # (K,)
@@ -118,14 +119,6 @@ class Model:
                 output = self._by_tokens(words[0] - words[1])
             mine = None if vectors is None else vectors[first:last]
             yield self._scores(documents[b], output, *words, mine)
-
-    def _sides(self, scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The classes that are decided, and the strongest other of each (nothing, where they are independent)."""
-        if self.labels.kind == "binary":
-            return scores[:, 1:], scores[:, :1]  # (T, 1)
-        if self.labels.kind == "multilabel":
-            return scores, torch.zeros_like(scores)  # (T, C)
-        return scores, strongest_other(scores)  # (T, C)
 
     def _by_tokens(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """The largest word of each class, less the boundary; where classes exclude each other, against the others'."""

@@ -69,7 +69,7 @@ def new_head(
         classes=len(labels),
         dropout=settings.dropout,
         pool=pool or settings.head_pool,
-        outputs="sigmoid" if labels.kind == "multilabel" else "softmax",
+        outputs="independent" if labels.kind == "multilabel" else "softmax",
     )
     head = Head(config, generator=torch.Generator().manual_seed(settings.seed))
     if vectors is not None and head.embedding is not None:
