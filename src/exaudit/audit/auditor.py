@@ -175,8 +175,13 @@ class Auditor:
 
         about : of more than two classes the one to explain; by default the strongest.
         """
-        _, evidence = self.audit(document, [token], about=about, k=k)
-        return evidence[0]
+        scores, view, policy = self._scored(document, [token]), self._view_of(about), self._fitted_policy()
+        with self._near.index() as index:
+            k = k or (policy.k if policy.knns else min(K, len(index)))
+            offsets = self.model.word_boundaries
+            near = index.neighbours(vectors_of([scores])[[token]], max(k, policy.k), offsets=offsets)
+            exemplars = FoundExemplars(self.support, index, near)
+        return policy.evidence(scores, [token], near, exemplars, k=k, about=view)[0]
 
     def audit(
         self,
@@ -190,21 +195,19 @@ class Auditor:
 
         about : of more than two classes the one that the evidence is about; by default those that a token carries.
         """
-        (scores,) = self.model.label(as_documents([document]), exemplars=True)
-        view = None if about is None else self._view_of(about)
+        scores, view, policy = (
+            self._scored(document, tokens or ()),
+            self._view_of(about),
+            self._fitted_policy(),
+        )
         decided = [own.decisions for c, own in enumerate(scores.views) if view in (None, c)]
         asked = np.flatnonzero(np.any(decided, axis=0)).tolist() if tokens is None else list(tokens)
-        for n in asked:
-            if not 0 <= n < len(scores.document.tokens):
-                count = len(scores.document.tokens)
-                raise SettingError(f"the document has {count} tokens, from 0; there is no token {n}")
-        policy = self._fitted_policy()
         with self._near.index() as index:
-            shown = k or (policy.k if policy.knns else min(K, len(index)))
-            found = self._near.neighbours([scores], max(shown, policy.k))
+            k = k or (policy.k if policy.knns else min(K, len(index)))
+            found = self._near.neighbours([scores], max(k, policy.k))
             near = [own[np.array(asked, np.int64)] for own in found]
             exemplars = FoundExemplars(self.support, index, near)
-        evidence = policy.evidence(scores, asked, near, exemplars, k=shown, about=view)
+        evidence = policy.evidence(scores, asked, near, exemplars, k=k, about=view)
         return policy.audited(replace(scores, exemplars=None), found), evidence
 
     def preview(
@@ -402,8 +405,19 @@ class Auditor:
         views = index.neighbours(vectors_of(scores), policy.k, offsets=self.model.word_boundaries)
         return [policy.audited(one, [found[mine] for found in views]) for one, mine in each_apart(scores)]
 
-    def _view_of(self, name: str) -> int:
+    def _scored(self, document: Any, tokens: Sequence[int]) -> Scores:
+        """One document with its vectors; the tokens asked for must be there."""
+        (scores,) = self.model.label(as_documents([document]), exemplars=True)
+        for n in tokens:
+            if not 0 <= n < len(scores.document.tokens):
+                count = len(scores.document.tokens)
+                raise SettingError(f"the document has {count} tokens, from 0; there is no token {n}")
+        return scores
+
+    def _view_of(self, name: str | None) -> int | None:
         names = [view.positive for view in self.labels.views]
+        if name is None:
+            return None
         if name not in names:
             raise SettingError(f"words are not decided for {name!r}; they are for {', '.join(names)}")
         return names.index(name)
