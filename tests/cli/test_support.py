@@ -175,7 +175,7 @@ import sys
 from exaudit.audit import edits
 edits._TOKENS = 150
 from exaudit.cli import run
-import exaudit.audit, exaudit.model.labeler
+import exaudit.audit, exaudit.model.labeler, exaudit.support.store
 print("ready", flush=True)
 sys.exit(run(["support", "build", "model", "reviews.train.jsonl"]))
 """
@@ -184,7 +184,7 @@ sys.exit(run(["support", "build", "model", "reviews.train.jsonl"]))
 @pytest.mark.slow
 def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, kills, halfway = random.Random(4), 0, 0
-    key = documents_key(labelled(read_documents("reviews.train.jsonl"), Auditor.open("model").names))
+    key = documents_key(labelled(read_documents("reviews.train.jsonl"), Auditor.open("model").labels))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     for patience in (1, 1, 1, 2, 4, 8):  # on a busy machine the first part is long in coming
         if kills > 2 and halfway:
@@ -212,4 +212,4 @@ def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     straight = Auditor.open("straight")
     assert left.support.version == straight.support.version
     assert left.support.ids == straight.support.ids
-    assert [edit.kind for edit in left.log()] == ["create", "build"]
+    assert [edit.kind for edit in left.support.log()] == ["create", "build"]

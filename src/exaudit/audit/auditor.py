@@ -31,10 +31,8 @@ from exaudit.errors import SettingError, SupportError
 from exaudit.model.documents import as_documents
 from exaudit.model.model import Model
 from exaudit.model.scores import Scores
-from exaudit.support.diff import VersionDiff
 from exaudit.support.history import Edit
 from exaudit.support.memory import MemorySupportSet
-from exaudit.support.summary import summary
 from exaudit.support.support_set import SupportSet
 
 __all__ = ["Auditor", "OverlapWarning"]
@@ -177,8 +175,13 @@ class Auditor:
 
         about : of more than two classes the one to explain; by default the strongest.
         """
-        _, evidence = self.audit(document, [token], about=about, k=k)
-        return evidence[0]
+        scores, view, policy = self._scored(document, [token]), self._view_of(about), self._fitted_policy()
+        with self._near.index() as index:
+            k = k or (policy.k if policy.knns else min(K, len(index)))
+            offsets = self.model.word_boundaries
+            near = index.neighbours(vectors_of([scores])[[token]], max(k, policy.k), offsets=offsets)
+            exemplars = FoundExemplars(self.support, index, near)
+        return policy.evidence(scores, [token], near, exemplars, k=k, about=view)[0]
 
     def audit(
         self,
@@ -192,21 +195,19 @@ class Auditor:
 
         about : of more than two classes the one that the evidence is about; by default those that a token carries.
         """
-        (scores,) = self.model.label(as_documents([document]), exemplars=True)
-        view = None if about is None else self._view_of(about)
+        scores, view, policy = (
+            self._scored(document, tokens or ()),
+            self._view_of(about),
+            self._fitted_policy(),
+        )
         decided = [own.decisions for c, own in enumerate(scores.views) if view in (None, c)]
         asked = np.flatnonzero(np.any(decided, axis=0)).tolist() if tokens is None else list(tokens)
-        for n in asked:
-            if not 0 <= n < len(scores.document.tokens):
-                count = len(scores.document.tokens)
-                raise SettingError(f"the document has {count} tokens, from 0; there is no token {n}")
-        policy = self._fitted_policy()
         with self._near.index() as index:
-            shown = k or (policy.k if policy.knns else min(K, len(index)))
-            found = self._near.neighbours([scores], max(shown, policy.k))
+            k = k or (policy.k if policy.knns else min(K, len(index)))
+            found = self._near.neighbours([scores], max(k, policy.k))
             near = [own[np.array(asked, np.int64)] for own in found]
             exemplars = FoundExemplars(self.support, index, near)
-        evidence = policy.evidence(scores, asked, near, exemplars, k=shown, about=view)
+        evidence = policy.evidence(scores, asked, near, exemplars, k=k, about=view)
         return policy.audited(replace(scores, exemplars=None), found), evidence
 
     def preview(
@@ -368,7 +369,7 @@ class Auditor:
         author: str | None = None,
         reason: str = "",
     ) -> Edit:
-        """Change the label of one token (counted from 0): to 0 or 1, of more classes to a name or "none"; None is unknown."""
+        """Change the label of one token (counted from 0); see `SupportSet.relabel_token`."""
         return self.support.relabel_token(id, position, label, author=author, reason=reason)
 
     def remove(self, ids: str | Sequence[str], *, author: str | None = None, reason: str = "") -> Edit:
@@ -382,28 +383,6 @@ class Auditor:
     def redo(self, *, author: str | None = None, reason: str = "") -> Edit:
         """Do again what was undone last."""
         return self.support.redo(author=author, reason=reason)
-
-    def compact(self, *, author: str | None = None, reason: str = "") -> Edit:
-        """Reclaim the space of versions without a name."""
-        return self.support.compact(author=author, reason=reason)
-
-    # -- history -------------------------------------------------------------------------------------------
-
-    def tag(self, name: str, version: int | str | None = None, *, author: str | None = None) -> Edit:
-        """Name a version of the support set, the present one by default."""
-        return self.support.tag(name, version, author=author)
-
-    def log(self) -> list[Edit]:
-        """Every edit: who, when, what and why."""
-        return self.support.log()
-
-    def diff(self, before: int | str, after: int | str | None = None) -> VersionDiff:
-        """What differs between two versions of the support set."""
-        return self.support.diff(before, after)
-
-    def summary(self) -> dict[str, Any]:
-        """What is in the support set, in a few figures."""
-        return summary(self.support)
 
     def overlap(self, documents: Sequence[Document]) -> list[str]:
         """Ids of the documents that are in the support set with the same text."""
@@ -426,8 +405,19 @@ class Auditor:
         views = index.neighbours(vectors_of(scores), policy.k, offsets=self.model.word_boundaries)
         return [policy.audited(one, [found[mine] for found in views]) for one, mine in each_apart(scores)]
 
-    def _view_of(self, name: str) -> int:
+    def _scored(self, document: Any, tokens: Sequence[int]) -> Scores:
+        """One document with its vectors; the tokens asked for must be there."""
+        (scores,) = self.model.label(as_documents([document]), exemplars=True)
+        for n in tokens:
+            if not 0 <= n < len(scores.document.tokens):
+                count = len(scores.document.tokens)
+                raise SettingError(f"the document has {count} tokens, from 0; there is no token {n}")
+        return scores
+
+    def _view_of(self, name: str | None) -> int | None:
         names = [view.positive for view in self.labels.views]
+        if name is None:
+            return None
         if name not in names:
             raise SettingError(f"words are not decided for {name!r}; they are for {', '.join(names)}")
         return names.index(name)

@@ -75,8 +75,13 @@ def joint_json(seen: Sequence[Exemplar], labels: LabelSet) -> dict[str, Any]:
     scores = np.array([exemplar.score for exemplar in seen])  # (C,)
     predicted = [labels.values[c] for c in np.argsort(-scores, kind="stable").tolist() if scores[c] > 0]
     own = [exemplar.token_label for exemplar in seen]
+    given = dict(zip(labels.names, labels.values, strict=True))
+    of_document = [
+        given[name] for name in ([seen[0].label] if isinstance(seen[0].label, str) else seen[0].label)
+    ]
     del value["score"]
     return value | {
+        "label": of_document[0] if labels.kind == "multiclass" else of_document,
         "scores": dict(zip(labels.names, scores.tolist(), strict=True)),
         "prediction": next(iter(predicted), None) if labels.kind == "multiclass" else predicted,
         "token_label": None if None in own else [labels.values[c] for c, y in enumerate(own) if y],

@@ -70,29 +70,34 @@ class Policy:
         Of more than two classes it is about those that the token carries, or the one that comes nearest; or about
         the one asked for.
         """
-        told = []
-        for i, n in enumerate(asked):
-            for c in _classes(scores, n) if about is None else (about,):
-                view, names, knn = scores.views[c], self.labels.views[c], self.knns[c] if self.knns else None
-                mine = near[c][i : i + 1]
-                refusal = None
-                if knn is not None and self.admissions:
-                    answer = self.admissions[c].tokens(knn, mine)
-                    refusal = answer.reason(0, names=(names.negative, names.positive))
-                weights = None if knn is None else knn.weights(mine)[0]
-                told.append(
-                    Evidence(
-                        position=n,
-                        token=scores.document.tokens[n],
-                        score=float(view.margins[n]),
-                        decision=int(view.decisions[n]),
-                        exemplars=exemplars.of(i, c, k=k, weights=weights),
-                        explanation=None if knn is None else knn.explain(mine, 0),
-                        refusal=refusal,
-                        about=None if isinstance(scores, TokenScores) else names.positive,
-                    )
-                )
-        return told
+        carried = _classes(scores) if about is None else [(about,)] * len(scores.document.tokens)
+        return [
+            self._evidence(scores, n, c, near[c][i : i + 1], exemplars, i, k)
+            for i, n in enumerate(asked)
+            for c in carried[n]
+        ]
+
+    def _evidence(
+        self, scores: Scores, n: int, c: int, near: Neighbours, exemplars: FoundExemplars, i: int, k: int
+    ) -> Evidence:
+        """Of token n and class c, whose exemplars were found as the i-th."""
+        view, knn = scores.views[c], self.knns[c] if self.knns else None
+        names = self.labels.views[c].negative, self.labels.views[c].positive
+        explanation = weights = refusal = None
+        if knn is not None:
+            explanation, weights = knn.explain(near, 0, names=names), knn.weights(near)[0]
+            if self.admissions:
+                refusal = self.admissions[c].tokens(knn, near).reason(0, names=names)
+        return Evidence(
+            position=n,
+            token=scores.document.tokens[n],
+            score=float(view.margins[n]),
+            decision=int(view.decisions[n]),
+            exemplars=exemplars.of(i, c, k=k, weights=weights),
+            explanation=explanation,
+            refusal=refusal,
+            about=None if isinstance(scores, TokenScores) else names[1],
+        )
 
     def _view(
         self, c: int, scores: TokenScores, neighbours: Neighbours, nearest: tuple[Exemplar, ...]
@@ -137,7 +142,9 @@ class Policy:
         return not refused, "; ".join(refused) or None
 
 
-def _classes(scores: Scores, n: int) -> tuple[int, ...]:
+def _classes(scores: Scores) -> list[tuple[int, ...]]:
+    """The classes that each token carries, or the one that comes nearest."""
     if isinstance(scores, TokenScores):
-        return (0,)
-    return scores.word_classes[n] or (int(scores.margins[n].argmax()),)
+        return [(0,)] * len(scores.document.tokens)
+    nearest = scores.margins.argmax(1).tolist()  # (N,)
+    return [classes or (c,) for classes, c in zip(scores.word_classes, nearest, strict=True)]

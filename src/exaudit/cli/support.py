@@ -184,7 +184,7 @@ def undo(
 ) -> None:
     """Take back the last edit that stands; again for the one before."""
     with opened(model, support) as auditor:
-        _report(auditor.undo(author=author, reason=reason), as_json)
+        _report(auditor.support.undo(author=author, reason=reason), as_json)
 
 
 @app.command()
@@ -197,14 +197,14 @@ def redo(
 ) -> None:
     """Do again what was undone last."""
     with opened(model, support) as auditor:
-        _report(auditor.redo(author=author, reason=reason), as_json)
+        _report(auditor.support.redo(author=author, reason=reason), as_json)
 
 
 @app.command()
 def log(model: Model, support: SupportAt = None, as_json: AsJson = False) -> None:
     """Every edit: number, when, who, what and why."""
     with opened(model, support) as auditor:
-        edits, names = auditor.log(), auditor.support.tags()
+        edits, names = auditor.support.log(), auditor.support.tags()
     if as_json:
         typer.echo(json.dumps([asdict(edit) for edit in edits], ensure_ascii=False))
         return
@@ -227,7 +227,7 @@ def diff(
 ) -> None:
     """What differs between two versions."""
     with opened(model, support) as auditor:
-        difference = auditor.diff(before, after)
+        difference = auditor.support.diff(before, after)
     if as_json:
         typer.echo(json.dumps(asdict(difference), ensure_ascii=False))
         return
@@ -259,7 +259,7 @@ def tag(
         if delete:
             _report(auditor.support.untag(name, author=author), as_json)
         else:
-            _report(auditor.tag(name, version, author=author), as_json)
+            _report(auditor.support.tag(name, version, author=author), as_json)
 
 
 @app.command()
@@ -270,8 +270,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """What is in the support set; or one of its documents, with its labels."""
+    from exaudit.support.summary import summary
+
     with opened(model, support) as auditor:
-        found = auditor.summary() if id is None else asdict(auditor.support.document(id))
+        found = summary(auditor.support) if id is None else asdict(auditor.support.document(id))
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -315,7 +317,7 @@ def compact(
 ) -> None:
     """Reclaim the space of versions without a name: they can no longer be restored, the log stays."""
     with opened(model, support) as auditor:
-        _report(auditor.compact(author=author, reason=reason), as_json)
+        _report(auditor.support.compact(author=author, reason=reason), as_json)
 
 
 def _prefixed(documents: Sequence[Document], prefix: str) -> list[Document]:

@@ -113,8 +113,10 @@ class KNN:
         """sgn(f(x)^KNN) of each token."""
         return self.decide(self.output(neighbours))  # (N,)
 
-    def explain(self, neighbours: Neighbours, i: int) -> Explanation:
-        """The whole sum behind the output of token `i`."""
+    def explain(
+        self, neighbours: Neighbours, i: int, *, names: tuple[str, str] = ("negative", "positive")
+    ) -> Explanation:
+        """The whole sum behind the output of token `i`; `names` are what is told of the two signs."""
         if not -len(neighbours) <= i < len(neighbours):
             raise SettingError(f"token {i} asked for, but there are {len(neighbours)} tokens")
         i %= len(neighbours)
@@ -126,7 +128,7 @@ class KNN:
         rows = zip(*(column.tolist() for column in columns), strict=True)
         terms = tuple(Term(row, d, w, tanh, label, w * (tanh + label)) for row, d, w, tanh, label in rows)
         output = float(self.output(near)[0])
-        return Explanation(self.beta, terms, output, self.offset, int(self.decide(output)))
+        return Explanation(self.beta, terms, output, self.offset, int(self.decide(output)), names)
 
     def fingerprint(self) -> str:
         """A short name for exactly these parameters, so that what was fitted with them can tell."""

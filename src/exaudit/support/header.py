@@ -111,6 +111,11 @@ class SupportHeader:
         names = self._names(number)
         return names if self.kind == "multilabel" else names[0]
 
+    def document_text(self, number: int) -> str:
+        """The same as one line."""
+        label = self.document_label(number)
+        return repr(label) if isinstance(label, str) else " + ".join(map(repr, label)) or "none"
+
     # Labels of tokens
 
     def token_number(self, label: int | Label | None) -> int:

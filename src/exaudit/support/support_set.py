@@ -224,14 +224,14 @@ class SupportSet(ABC):
 
     def relabel_document(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
         """Change the label of a document; to several names where documents may have several labels."""
-        after, name = self.header.document_number(label, "the new label"), self.header.document_label
+        after, name = self.header.document_number(label, "the new label"), self.header.document_text
 
         def draft(state: State) -> Entry:
             number = self._state_number(state, id)
             before = number_of(state.label[number])
             if before == after:
-                raise SupportError(f"document {id!r} is labelled {name(after)!r} already")
-            what = f"relabelled document {id!r} from {name(before)!r} to {name(after)!r}"
+                raise SupportError(f"document {id!r} is labelled {name(after)} already")
+            what = f"relabelled document {id!r} from {name(before)} to {name(after)}"
             return Entry("relabel", what, labels=((number, before, after),))
 
         return self._commit(draft, author, reason)
