@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exaudit.model.labeler import Labeler
     from exaudit.model.scores import TokenScores
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"  # the one place; pyproject.toml reads it here
 
 _HOME = {
     "Auditor": "audit.auditor",
