@@ -22,8 +22,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,14 @@ import torch
 from search import ROWS, WIDTH, make_files, peak
 
 from exaudit.audit import Auditor, ExemplarIndex
-from exaudit.audit.fitted import FittedKNN
+from exaudit.audit.fitted import ClassKNN, FittedKNN
 from exaudit.data.document import Document
 from exaudit.data.sample import sample_splits
 from exaudit.decide import KNN
+from exaudit.model.folder import save_model
 from exaudit.model.labeler import Labeler
-from exaudit.model.scores import TokenScores
+from exaudit.model.model import Model
+from exaudit.model.scores import Scores
 from exaudit.support.build import Build
 from exaudit.support.exemplars import SupportBatch
 from exaudit.support.store import LanceSupportSet
@@ -80,10 +83,10 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "threads": options.threads,
     }
     result |= memory(folder / "support", files[1], options.threads)
-    labeler, sentences = trained(options.sentences)
-    result |= building(labeler, sentences, folder)
+    model, sentences = trained(options.sentences)
+    result |= building(model, sentences, folder)
     queries = np.array(np.load(files[1], mmap_mode="r")[:512], dtype=np.float32)
-    result |= answering(labeler, LanceSupportSet.open(folder / "support"), queries, options.turns)
+    result |= answering(model, LanceSupportSet.open(folder / "support"), queries, options.turns)
     return result
 
 
@@ -106,22 +109,22 @@ def store(vectors: np.ndarray, location: Path) -> None:
     build.finish()
 
 
-def trained(count: int) -> tuple[Labeler, list[Document]]:
+def trained(sentences: int) -> tuple[Model, list[Document]]:
     """A model of the usual size over MiniLM, and sentences it has not seen."""
-    splits = sample_splits("learner", sizes={"train": 200, "dev": 50, "test": count})
+    splits = sample_splits("learner", sizes={"train": 200, "dev": 50, "test": sentences})
     labeler = Labeler(epochs=1, filters=WIDTH, device="cpu", cache="")
-    return labeler.fit(splits["train"], dev=splits["dev"]), splits["test"]
+    return labeler.fit(splits["train"], dev=splits["dev"]).model_, splits["test"]
 
 
-def building(labeler: Labeler, sentences: list[Document], folder: Path) -> dict[str, float]:
-    labeler.save(folder / "model")
-    labeler.label(sentences[:50])
+def building(model: Model, sentences: list[Document], folder: Path) -> dict[str, float]:
+    save_model(model, folder / "model")
+    model.label(sentences[:50])
     build, label = [], []
     for turn in range(3):  # in turns, so that other work on the machine hits both alike
         auditor = Auditor(
-            labeler, LanceSupportSet.create(folder / f"{turn}", width=WIDTH, labels=("c", "i"), model="")
+            model, LanceSupportSet.create(folder / f"{turn}", width=WIDTH, labels=("c", "i"), model="")
         )
-        label.append(seconds(lambda: labeler.label(sentences)))
+        label.append(seconds(lambda: model.label(sentences)))
         build.append(seconds(lambda auditor=auditor: auditor.build(sentences)))  # type: ignore[misc]
         print(f"label {label[-1]:.2f} s, build {build[-1]:.2f} s", flush=True)
     return {
@@ -130,27 +133,25 @@ def building(labeler: Labeler, sentences: list[Document], folder: Path) -> dict[
     }
 
 
-class MadeVectors(Labeler):
+@dataclass(frozen=True, eq=False)
+class MadeVectors(Model):
     """Encodes and scores as it should, then hands out vectors that are like those of the support set."""
 
     queries: np.ndarray
-    turn = 0
+    turns: Iterator[int] = field(default_factory=count)
 
-    def label(self, X: Any, *, exemplars: bool = False) -> list[TokenScores]:
-        (scores,) = super().label(X, exemplars=exemplars)
-        self.turn += len(scores.document.tokens)
-        rows = np.arange(self.turn, self.turn + len(scores.document.tokens)) % len(self.queries)
-        return [replace(scores, exemplars=self.queries[rows])]
+    def label(self, documents: Any, *, exemplars: bool = False) -> list[Scores]:
+        (scores,) = super().label(documents, exemplars=exemplars)
+        words = len(scores.document.tokens)
+        rows = np.arange(words) + next(self.turns) * words
+        return [replace(scores, exemplars=self.queries[rows % len(self.queries)])]
 
 
-def answering(
-    labeler: Labeler, support: LanceSupportSet, queries: np.ndarray, turns: int
-) -> dict[str, float]:
-    made = MadeVectors()
-    made.__dict__.update(labeler.__dict__)
-    made.queries = queries
+def answering(model: Model, support: LanceSupportSet, queries: np.ndarray, turns: int) -> dict[str, float]:
+    made = MadeVectors(**vars(model), queries=queries)
     auditor = Auditor(made, support)
-    auditor._knn = FittedKNN(KNN.initial("dist", 8), 0, 1, 1, (), support.version, made.offset_)
+    view = ClassKNN(KNN.initial("dist", 8), delta=0, epoch=1)
+    auditor._knn = FittedKNN((view,), 1, (), support.version, made.word_boundaries)
     document = Document.from_text(TEXT, id="query")
     print(f"opened and searched in {seconds(lambda: auditor.explain(document, 3)):.1f} s", flush=True)
     audit = [seconds(lambda: auditor.explain(document, 3)) for _ in range(turns)]
@@ -209,7 +210,7 @@ def measure_memory(location: str, queries: str, stream: str, threads: str) -> No
     before = peak()
     support = LanceSupportSet.open(location)
     index = ExemplarIndex(support, stream=bool(int(stream)))
-    index.neighbours(asked, 8)
+    index.neighbours(asked, 8, offsets=[0.0])
     size = len(support) * support.header.width * np.dtype(support.header.dtype).itemsize
     print(json.dumps({"ratio": (peak() - before) / size, "gb": peak() / 1e9}))
 

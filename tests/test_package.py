@@ -15,6 +15,8 @@ import exaudit
 ROOT = Path(__file__).parent.parent
 SOURCE = Path(exaudit.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+REQUIRED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["excel"]]
+BOUNDS = {canonical(name): bound for name, bound in (line.split(">=") for line in REQUIRED)}
 
 
 def test_public_names_are_sorted_and_real() -> None:
@@ -56,16 +58,14 @@ def test_every_import_is_a_declared_dependency() -> None:
         name for path in SOURCE.rglob("*.py") for name in _imports(ast.parse(path.read_text("utf-8")))
     }
     outside = imported - sys.stdlib_module_names - {"exaudit"}
-    assert {canonical(places[name][0]) for name in outside} == set(_bounds(PROJECT["dependencies"]))
+    assert {canonical(places[name][0]) for name in outside} == set(BOUNDS)
 
 
 def test_the_lowest_versions_are_those_that_are_tested() -> None:
-    bounds = _bounds(PROJECT["dependencies"])
     lines = (ROOT / "constraints-lowest.txt").read_text().splitlines()
     tested = {canonical(name): version for name, _, version in (x.partition("==") for x in lines) if version}
-    assert {name: tested.get(name) for name in bounds if name != "torch"} == {
-        name: bound for name, bound in bounds.items() if name != "torch"
-    }
+    for name in BOUNDS.keys() - {"torch"}:
+        assert (name, tested.get(name)) == (name, BOUNDS[name])
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
@@ -75,7 +75,3 @@ def _imports(tree: ast.AST) -> Iterator[str]:
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.split(".")[0]
-
-
-def _bounds(requirements: list[str]) -> dict[str, str]:
-    return {canonical(name): bound for name, bound in (line.split(">=") for line in requirements)}

@@ -6,6 +6,7 @@ import string
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import BertConfig, BertModel
 from transformers.utils import logging
@@ -57,3 +58,22 @@ def tiny_labeler(**options: Any) -> Labeler:
         "cache": "",
     }
     return Labeler(**settings | options)
+
+
+CUES = {"food": ["soup", "bread"], "price": ["bill", "dear"], "staff": ["waiter", "rude"]}
+FILLER = "the we had was and very again then so there it on a for".split()
+
+
+def cued(count: int, *, several: bool = False, seed: int = 0) -> list[Document]:
+    """A few filler words, and cue words of the classes that a document has."""
+    draws = np.random.default_rng(seed)
+    made = []
+    for n in range(count):
+        names = [name for name in CUES if draws.random() < 0.4] if several else [list(CUES)[n % 3]]
+        words = [(str(word), "O") for word in draws.choice(FILLER, 5)]
+        words += [(str(draws.choice(CUES[name])), name) for name in names]
+        order = draws.permutation(len(words))
+        tokens, marks = zip(*(words[i] for i in order), strict=True)
+        label = tuple(names) if several else names[0]
+        made.append(Document(f"{seed}-{n}", " ".join(tokens), tokens, label, marks))
+    return made

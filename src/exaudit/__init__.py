@@ -13,12 +13,24 @@ if TYPE_CHECKING:
     from exaudit.audit.auditor import Auditor
     from exaudit.data.diff import diff_documents
     from exaudit.data.document import Document
-    from exaudit.data.labels import LabelNames
+    from exaudit.data.labels import LabelNames, LabelSet
     from exaudit.data.readers import iter_documents, read_documents
     from exaudit.data.sample import sample_documents, sample_splits
-    from exaudit.errors import DataError, EncoderError, ExauditError, ModelError, SettingError, SupportError
+    from exaudit.errors import (
+        DataError,
+        EncoderError,
+        ExauditError,
+        ModelError,
+        ModelWarning,
+        SettingError,
+        SupportError,
+    )
+    from exaudit.model.folder import load_model, save_model
     from exaudit.model.labeler import Labeler
-    from exaudit.model.scores import TokenScores
+    from exaudit.model.model import Model
+    from exaudit.model.scores import MultiScores, TokenScores
+    from exaudit.model.settings import Settings
+    from exaudit.model.train import train
 
 __version__ = "0.2.0.dev0"  # the one place; pyproject.toml reads it here
 
@@ -30,16 +42,24 @@ _HOME = {
     "Evaluation": "analyse.evaluation",
     "ExauditError": "errors",
     "LabelNames": "data.labels",
+    "LabelSet": "data.labels",
     "Labeler": "model.labeler",
+    "Model": "model.model",
     "ModelError": "errors",
+    "ModelWarning": "errors",
+    "MultiScores": "model.scores",
     "SettingError": "errors",
+    "Settings": "model.settings",
     "SupportError": "errors",
     "TokenScores": "model.scores",
     "diff_documents": "data.diff",
     "iter_documents": "data.readers",
+    "load_model": "model.folder",
     "read_documents": "data.readers",
     "sample_documents": "data.sample",
     "sample_splits": "data.sample",
+    "save_model": "model.folder",
+    "train": "model.train",
 }
 
 __all__ = [
@@ -50,16 +70,24 @@ __all__ = [
     "Evaluation",
     "ExauditError",
     "LabelNames",
+    "LabelSet",
     "Labeler",
+    "Model",
     "ModelError",
+    "ModelWarning",
+    "MultiScores",
     "SettingError",
+    "Settings",
     "SupportError",
     "TokenScores",
     "diff_documents",
     "iter_documents",
+    "load_model",
     "read_documents",
     "sample_documents",
     "sample_splits",
+    "save_model",
+    "train",
 ]
 
 

@@ -23,7 +23,7 @@ def pick_device(name: str | torch.device = "auto") -> torch.device:
     except RuntimeError as error:
         raise SettingError(f"unknown device {name!r}; use auto, cpu or cuda") from error
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise SettingError("device cuda was asked for, but torch sees no GPU here; use --device cpu")
+        raise SettingError("device cuda was asked for, but torch sees no GPU here; use `device=cpu`")
     return device
 
 

@@ -7,6 +7,10 @@
      ├── ModelError      a model folder is damaged, too new, or of another encoder
      └── SupportError    a support set is damaged, or does not fit the model or the request
 
+    ModelWarning         a model folder of another version was read, but not all of it
+
+Messages name parameters, as in `tune_encoder`; the command line turns these into its options (--tune-encoder).
+
 The command line prints the message of an ExauditError as one line and exits with status 1; anything else is a
 defect of ours. A message says what was found and what to do.
 """
@@ -15,7 +19,15 @@ from __future__ import annotations
 
 from os import PathLike
 
-__all__ = ["DataError", "EncoderError", "ExauditError", "ModelError", "SettingError", "SupportError"]
+__all__ = [
+    "DataError",
+    "EncoderError",
+    "ExauditError",
+    "ModelError",
+    "ModelWarning",
+    "SettingError",
+    "SupportError",
+]
 
 
 class ExauditError(Exception):
@@ -51,3 +63,7 @@ class ModelError(ExauditError):
 
 class SupportError(ExauditError):
     """A support set is missing, damaged, or does not fit the model or the request."""
+
+
+class ModelWarning(UserWarning):
+    """A model folder of another version was read, but something in it has no meaning any more."""

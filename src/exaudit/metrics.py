@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 __all__ = [
     "Counts",
     "Difference",
+    "averaged",
     "best_offset",
     "bootstrap",
+    "columns",
     "document_metrics",
     "f_beta",
     "paired_bootstrap",
@@ -88,6 +90,21 @@ def document_metrics(counts: Counts) -> dict[str, float]:
 def token_metrics(counts: Counts) -> dict[str, float]:
     c = counts
     return {"precision": c.precision, "recall": c.recall, "f1": c.f(), "f0.5": c.f(0.5), "mcc": c.mcc}
+
+
+def columns(decided: NDArray[np.generic], truth: NDArray[np.generic]) -> list[Counts]:
+    """A table of counts for each class, of decisions (n, K) and truth (n, K)."""
+    return [Counts.of(said, true) for said, true in zip(decided.T, truth.T, strict=True)]
+
+
+def averaged(classes: Sequence[Counts], measure: Callable[[Counts], dict[str, float]]) -> dict[str, float]:
+    """A measure for one class as it is; for several their mean (macro), over classes that occur, and micro F1."""
+    if len(classes) == 1:
+        return measure(classes[0])
+    occurring = [c for c in classes if c.true_positive + c.false_positive + c.false_negative] or list(classes)
+    each = [measure(counts) for counts in occurring]
+    macro = {name: float(np.mean([values[name] for values in each])) for name in each[0]}
+    return macro | {"micro_f1": sum(classes, Counts(0, 0, 0, 0)).f()}
 
 
 def best_offset(scores: NDArray[np.floating], truth: NDArray[np.generic], beta: float = 0.5) -> float:

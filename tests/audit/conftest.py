@@ -9,7 +9,9 @@ import pytest
 from exaudit.audit import Auditor
 from exaudit.data.document import Document
 from exaudit.data.sample import sample_splits
+from exaudit.model.folder import save_model
 from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
 from exaudit.support.memory import MemorySupportSet
 
 Splits = dict[str, list[Document]]
@@ -21,24 +23,22 @@ def splits() -> Splits:
 
 
 @pytest.fixture(scope="session")
-def labeler(splits: Splits) -> Labeler:
+def trained(splits: Splits) -> Model:
     """Word embeddings only: the same word always has the same vector, so there are ties everywhere."""
     small = {"encoder": "none", "filters": 20, "vocabulary": 400, "word_dimension": 16, "device": "cpu"}
     labeler = Labeler(**small, epochs=10, batch_size=5, learning_rate=5.0, boundary="zero")
-    return labeler.fit(splits["train"], dev=splits["dev"])
+    return labeler.fit(splits["train"], dev=splits["dev"]).model_
 
 
 @pytest.fixture
-def model(labeler: Labeler, tmp_path: Path) -> Path:
-    labeler.save(tmp_path / "model")
+def model(trained: Model, tmp_path: Path) -> Path:
+    save_model(trained, tmp_path / "model")
     return tmp_path / "model"
 
 
 @pytest.fixture
-def auditor(labeler: Labeler, splits: Splits) -> Auditor:
+def auditor(trained: Model, splits: Splits) -> Auditor:
     """Over a set in memory, of 60 documents."""
-    names = labeler.names_
-    support = MemorySupportSet.create(width=20, labels=(names.negative, names.positive))
-    auditor = Auditor(labeler, support)
+    auditor = Auditor(trained, MemorySupportSet.create(width=20, labels=trained.labels.names))
     auditor.build(splits["train"][:60])
     return auditor

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 from exaudit.audit import Auditor, Exemplar, OverlapWarning
-from exaudit.audit import building as building_module
-from exaudit.audit.building import chunks, documents_key
+from exaudit.audit import edits as edits_module
+from exaudit.audit.edits import chunks, documents_key
 from exaudit.data.document import Document
 from exaudit.errors import DataError, ModelError, SettingError, SupportError
+from exaudit.model.folder import save_model
 from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
 from exaudit.support.build import Build
 from exaudit.support.history import Edit
 from exaudit.support.memory import MemorySupportSet
@@ -28,24 +30,24 @@ Lines = list[dict[str, Any]]
 
 def lines(auditor: Auditor, documents: list[Document], **options: Any) -> Lines:
     """All that labelling says, to the last digit."""
-    return [one.to_json(auditor.names) for one in auditor.label(documents, nearest=True, **options)]
+    return [one.to_json(auditor.labels) for one in auditor.label(documents, nearest=True, **options)]
 
 
 # -- decisions against a slow, literal reference --------------------------------------------------------
 
 
-def nearest(labeler: Labeler, support: list[Document], documents: list[Document], k: int) -> list[Any]:
+def nearest(trained: Model, support: list[Document], documents: list[Document], k: int) -> list[Any]:
     """(score, then for each neighbour: distance, s, Y, y) of every token, by brute force in float64."""
     rows: list[tuple[Any, float, int, int]] = []
-    for one in labeler.label(support, exemplars=True):
-        y_of = labeler.names_.token_targets(one.document)
+    for one in trained.label(support, exemplars=True):
+        y_of = trained.labels.views[0].token_targets(one.document)
         assert one.exemplars is not None
         assert y_of is not None
-        Y = 1 if one.document.label == labeler.names_.positive else -1
+        Y = 1 if one.document.label == trained.labels.names[1] else -1
         for n in range(len(one.document.tokens)):
             rows.append((one.exemplars[n].astype(np.float64), float(one.scores[n]), Y, 2 * int(y_of[n]) - 1))
     found = []
-    for one in labeler.label(documents, exemplars=True):
+    for one in trained.label(documents, exemplars=True):
         assert one.exemplars is not None
         for n in range(len(one.document.tokens)):
             query = one.exemplars[n].astype(np.float64)
@@ -57,10 +59,10 @@ def nearest(labeler: Labeler, support: list[Document], documents: list[Document]
 
 
 @pytest.mark.parametrize("kind", ["dist", "const", "equal"])
-def test_decisions_are_the_papers(auditor: Auditor, labeler: Labeler, splits: Splits, kind: Any) -> None:
+def test_decisions_are_the_papers(auditor: Auditor, trained: Model, splits: Splits, kind: Any) -> None:
     fitted = auditor.fit_knn(splits["dev"], kind=kind, k=3, epochs=5)
-    knn, documents = fitted.knn, splits["test"][:6]
-    reference = nearest(labeler, splits["train"][:60], documents, 3)
+    knn, documents = fitted.knns[0], splits["test"][:6]
+    reference = nearest(trained, splits["train"][:60], documents, 3)
 
     def decisions(rule: Any) -> list[bool]:
         return [bool(d) for one in auditor.label(documents, rule=rule) for d in one.decisions]
@@ -94,32 +96,33 @@ def test_rules_only_take_positives_away(auditor: Auditor, splits: Splits) -> Non
         assert ruled.sum() < model.sum()
 
 
-def test_boundary_counts_for_exemplars_too(auditor: Auditor, labeler: Labeler, splits: Splits) -> None:
+def moved(auditor: Auditor, boundary: float) -> Auditor:
+    """The same with another decision boundary of the words."""
+    return Auditor(replace(auditor.model, word_boundaries=(boundary,)), auditor.support)
+
+
+def test_boundary_counts_for_exemplars_too(auditor: Auditor, splits: Splits) -> None:
     """A lower boundary makes more words positive, here and in the support set."""
-    labeler.offset_ = -0.2
-    try:
-        for one in auditor.label(splits["test"][:5], rule="exag"):
-            assert one.neighbours is not None
-            support = auditor.support.exemplars(vectors=False)
-            raw = support.scores[np.searchsorted(support.row, one.neighbours.rows)]
-            assert np.array_equal(one.neighbours.scores, raw - np.float32(-0.2))
-            expected = (
-                (one.scores > -0.2) & (raw[:, 0] - np.float32(-0.2) > 0) & (one.neighbours.labels[:, 0] == 1)
-            )
-            assert np.array_equal(one.decisions, expected)
-    finally:
-        labeler.offset_ = 0.0
+    for one in moved(auditor, -0.2).label(splits["test"][:5], rule="exag"):
+        assert one.neighbours is not None
+        support = auditor.support.exemplars(vectors=False)
+        raw = support.scores[np.searchsorted(support.row, one.neighbours.rows), 0]
+        assert np.array_equal(one.neighbours.scores, raw - np.float32(-0.2))
+        expected = (
+            (one.scores > -0.2) & (raw[:, 0] - np.float32(-0.2) > 0) & (one.neighbours.labels[:, 0] == 1)
+        )
+        assert np.array_equal(one.decisions, expected)
 
 
 def test_supervised_models_take_token_labels(splits: Splits) -> None:
     small = {"encoder": "none", "filters": 8, "vocabulary": 100, "word_dimension": 8, "device": "cpu"}
     labeler = Labeler(**small, epochs=1, loss="token").fit(splits["train"][:40], dev=splits["dev"][:10])
     support = MemorySupportSet.create(width=8, labels=("negative", "positive"))
-    auditor = Auditor(labeler, support)
+    auditor = Auditor(labeler.model_, support)
     auditor.build(splits["train"][:20])
-    assert auditor.fit_knn(splits["dev"], k=2, epochs=1).knn.use_token_labels
+    assert auditor.fit_knn(splits["dev"], k=2, epochs=1).knns[0].use_token_labels
     auditor.relabel_token(splits["train"][0].id, 0, None)  # one exemplar without: document labels for all
-    assert not auditor.fit_knn(splits["dev"], k=2, epochs=1).knn.use_token_labels
+    assert not auditor.fit_knn(splits["dev"], k=2, epochs=1).knns[0].use_token_labels
 
 
 # -- edits ----------------------------------------------------------------------------------------------
@@ -127,7 +130,8 @@ def test_supervised_models_take_token_labels(splits: Splits) -> None:
 
 def flipped(auditor: Auditor, id: str) -> str:
     label = auditor.support.document(id).label
-    return auditor.names.negative if label == auditor.names.positive else auditor.names.positive
+    negative, positive = auditor.labels.names
+    return negative if label == positive else positive
 
 
 EDITS: dict[str, Callable[[Auditor, Splits], Edit]] = {
@@ -142,11 +146,11 @@ EDITS: dict[str, Callable[[Auditor, Splits], Edit]] = {
 
 @pytest.mark.parametrize(("edit", "kept"), [*((edit, "disk") for edit in EDITS), ("add", "memory")])
 def test_undo_restores_every_prediction(
-    labeler: Labeler, model: Path, splits: Splits, edit: str, kept: str
+    trained: Model, model: Path, splits: Splits, edit: str, kept: str
 ) -> None:
     if kept == "memory":
         support = MemorySupportSet.create(width=20, labels=("negative", "positive"))
-        auditor = Auditor(labeler, support)
+        auditor = Auditor(trained, support)
     else:
         auditor = Auditor.open(model, device="cpu")
     auditor.build(splits["train"][:60])
@@ -165,7 +169,7 @@ def test_undo_restores_every_prediction(
     assert everything() == before
     auditor.redo()
     assert everything() == after
-    again = Auditor(auditor.labeler, auditor.support)  # a new index over the same set says the same
+    again = Auditor(auditor.model, auditor.support)  # a new index over the same set says the same
     again._knn, again._admission = auditor.knn, auditor.admission
     assert lines(again, splits["test"], rule="knn", admit=True) == after[2]
 
@@ -184,9 +188,9 @@ def test_large_additions_go_in_parts(
     auditor: Auditor, splits: Splits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = MemorySupportSet.preview(auditor.support)
-    at_once = Auditor(auditor.labeler, one)
+    at_once = Auditor(auditor.model, one)
     at_once.add(splits["train"][60:120])
-    monkeypatch.setattr("exaudit.audit.keeper._ADD_TOKENS", 10)
+    monkeypatch.setattr("exaudit.audit.edits._ADD_TOKENS", 10)
     auditor.add(splits["train"][60:120])
     assert auditor.support.ids == at_once.support.ids
     assert lines(auditor, splits["test"], rule="exag") == lines(at_once, splits["test"], rule="exag")
@@ -199,7 +203,7 @@ def test_edits_of_another_process_are_followed(model: Path, splits: Splits) -> N
     one.remove([document.id for document in splits["train"][:30]])
     after = lines(one, splits["test"], rule="exag")
     assert lines(other, splits["test"], rule="exag") == after != before
-    one.compact()
+    one.support.compact()
     one.add(splits["train"][100:110])
     assert lines(other, splits["test"], rule="exag") == lines(one, splits["test"], rule="exag")
 
@@ -244,7 +248,7 @@ def test_explain_adds_up(auditor: Auditor, splits: Splits) -> None:
     assert (evidence.token, len(evidence.exemplars)) == (document.tokens[2], 7)
     sum_ = evidence.explanation
     assert sum_ is not None
-    assert sum_.beta == fitted.knn.beta
+    assert sum_.beta == fitted.knns[0].beta
     assert sum_.output == pytest.approx(sum_.beta + sum(t.weight * (t.tanh + t.label) for t in sum_.terms))
     (audited,) = auditor.label([document], rule="knn")
     assert audited.knn is not None
@@ -258,7 +262,7 @@ def test_explain_adds_up(auditor: Auditor, splits: Splits) -> None:
         assert kept.row + exemplar.position == exemplar.row == term.row
         assert exemplar.distance == pytest.approx(term.distance)
         assert math.tanh(exemplar.score) == pytest.approx(term.tanh, rel=1e-6)
-        assert fitted.knn.gamma * (1 if exemplar.label == "positive" else -1) == pytest.approx(term.label)
+        assert fitted.knns[0].gamma * (1 if exemplar.label == "positive" else -1) == pytest.approx(term.label)
     json.dumps(evidence.to_json())
     with pytest.raises(SettingError, match="no token 99"):
         auditor.explain(document, 99)
@@ -271,19 +275,14 @@ def test_a_document_finds_itself(auditor: Auditor, splits: Splits) -> None:
 
 
 @pytest.mark.parametrize("boundary", [0.0, -0.2])
-def test_exemplars_bring_their_whole_document(
-    auditor: Auditor, labeler: Labeler, splits: Splits, boundary: float
-) -> None:
+def test_exemplars_bring_their_whole_document(auditor: Auditor, splits: Splits, boundary: float) -> None:
     """Decisions and truth of the exemplar's document are those of labelling that document again."""
     auditor.remove(
         [document.id for document in splits["train"][3:9]]
     )  # places in the columns are no rows now
-    labeler.offset_ = boundary
-    try:
-        again = {one.document.id: one for one in labeler.label(splits["train"][:60])}
-        found = [(one, near) for one in auditor.label(splits["test"], nearest=True) for near in one.nearest]
-    finally:
-        labeler.offset_ = 0.0
+    auditor = moved(auditor, boundary)
+    again = {one.document.id: one for one in auditor.model.label(splits["train"][:60])}
+    found = [(one, near) for one in auditor.label(splits["test"], nearest=True) for near in one.nearest]
     for one, near in found:
         literal = again[near.id]
         assert near.tokens == literal.document.tokens
@@ -296,20 +295,16 @@ def test_exemplars_bring_their_whole_document(
     assert any(near.decisions(0.0) != near.decisions(-0.2) for _, near in found)
 
 
-def test_a_score_at_the_boundary_is_not_above_it(auditor: Auditor, labeler: Labeler, splits: Splits) -> None:
+def test_a_score_at_the_boundary_is_not_above_it(auditor: Auditor, splits: Splits) -> None:
     document, kept = splits["test"][0], auditor.support.exemplars(vectors=False)
     for position in range(len(document.tokens)):
         (near,) = auditor.explain(document, position, k=1).exemplars
-        labeler.offset_ = near.score  # of the exemplar itself, since the boundary was 0
-        try:
-            (near,) = auditor.explain(document, position, k=1).exemplars
-            decisions = near.decisions(labeler.offset_)
-            row = near.row - near.position
-            scores = kept.scores[row : row + len(near.tokens)].tolist()
-            assert decisions == tuple(int(s > labeler.offset_) for s in scores)
-            assert decisions[near.position] == near.prediction == 0
-        finally:
-            labeler.offset_ = 0.0
+        boundary = near.score  # of the exemplar itself, since the boundary was 0
+        (near,) = moved(auditor, boundary).explain(document, position, k=1).exemplars
+        row = near.row - near.position
+        scores = kept.scores[row : row + len(near.tokens), 0].tolist()
+        assert near.decisions(boundary) == tuple(int(s > boundary) for s in scores)
+        assert near.decisions(boundary)[near.position] == near.prediction == 0
 
 
 def test_exemplars_show_edits_of_token_labels_at_once(auditor: Auditor, splits: Splits) -> None:
@@ -342,7 +337,7 @@ def test_fitted_parts_are_kept_in_the_folder(model: Path, splits: Splits) -> Non
     auditor = Auditor.open(model, device="cpu")
     auditor.build(splits["train"][:60])
     fitted = auditor.fit_knn(splits["dev"], k=4, epochs=3)
-    assert fitted.metrics is not None
+    assert fitted.views[0].metrics is not None
     assert len(fitted.dev_documents) == 20
     limits = auditor.fit_admission(splits["dev"], quantile=0.9, use_count=True)
     assert [d.id for d in limits.documents] == [
@@ -351,7 +346,7 @@ def test_fitted_parts_are_kept_in_the_folder(model: Path, splits: Splits) -> Non
     again = Auditor.open(model, device="cpu")
     assert again.knn == fitted
     assert again.admission is not None
-    assert again.admission.admission == limits.admission
+    assert again.admission.views == limits.views
     options: dict[str, Any] = {"rule": "exag", "admit": True}
     assert lines(again, splits["test"], **options) == lines(auditor, splits["test"], **options)
 
@@ -359,7 +354,7 @@ def test_fitted_parts_are_kept_in_the_folder(model: Path, splits: Splits) -> Non
 def test_fitted_on_half_of_dev_literally(auditor: Auditor, splits: Splits) -> None:
     """delta and the token limits, recounted over K-NN dev."""
     fitted = auditor.fit_knn(splits["dev"], k=3, epochs=4)
-    limits = auditor.fit_admission(splits["dev"], kind="distance").admission
+    limits = auditor.fit_admission(splits["dev"], kind="distance").views[0]
     dev = [d for d in splits["dev"] if d.id in fitted.dev_documents]
     wrong, far = 0, {-1: [], 1: []}  # type: ignore[var-annotated]
     for one in auditor.label(dev, rule="knn"):
@@ -370,7 +365,7 @@ def test_fitted_on_half_of_dev_literally(auditor: Auditor, splits: Splits) -> No
             wrong += model != knn
             if model == knn:
                 far[knn].append(float(one.neighbours.distances[n, 0]))
-    assert fitted.delta == wrong
+    assert fitted.views[0].delta == wrong
     for index, sign in enumerate((-1, 1)):
         expected = pytest.approx(sum(far[sign]) / len(far[sign]), abs=1e-6) if far[sign] else None
         assert limits.token_limits.distance[index] == expected
@@ -389,10 +384,10 @@ def test_staleness(auditor: Auditor, splits: Splits) -> None:
     for one in old:
         stale.count(one)
     assert auditor.admission is not None
-    assert auditor.admission.admission == stale.fitted  # nothing was kept
-    text = stale.render(("negative", "positive"))
+    assert auditor.admission == stale.fitted  # nothing was kept
+    text = stale.render()
     auditor.fit_admission(splits["dev"], kind="distance")
-    assert auditor.admission.admission == stale.refitted
+    assert auditor.admission.views == stale.refitted.views
     new = auditor.label(splits["test"], admit=True)
     flips = sum(
         int((a.admitted_tokens != b.admitted_tokens).sum())  # type: ignore[union-attr]
@@ -445,7 +440,7 @@ def test_chunks(splits: Splits) -> None:
 def test_stopped_build_goes_on(
     model: Path, splits: Splits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
 ) -> None:
-    monkeypatch.setattr(building_module, "_TOKENS", 150)
+    monkeypatch.setattr(edits_module, "_TOKENS", 150)
     documents = splits["train"][:60]
     whole = Auditor.open(model, support=tmp_path / "whole", device="cpu")
     whole.build(documents)
@@ -467,18 +462,18 @@ def test_stopped_build_goes_on(
         left.label(splits["test"], rule="exag")
     monkeypatch.setattr(Build, "add", add)
     labelled: list[str] = []
-    label = Labeler.label
+    label = Model.label
 
-    def counting(self: Labeler, X: Any, **options: Any) -> Any:
+    def counting(self: Model, X: Any, **options: Any) -> Any:
         labelled.extend(d.id for d in X)
         return label(self, X, **options)
 
-    monkeypatch.setattr(Labeler, "label", counting)
+    monkeypatch.setattr(Model, "label", counting)
     left.build(documents)
     assert len(labelled) == len(documents) - sum(len(c) for c in list(chunks(documents))[:stop])
     assert left.support.version == whole.support.version
     left.support.verify()
-    assert left.build(documents) == left.log()[-1]  # stopped after the end: nothing is left to do
+    assert left.build(documents) == left.support.log()[-1]  # stopped after the end: nothing is left to do
     assert left.support.number == 1
 
 
@@ -502,7 +497,7 @@ def test_build_refuses(model: Path, splits: Splits, tmp_path: Path) -> None:
     assert auditor.support.ids == tuple(d.id for d in splits["train"][:6])
 
 
-def test_another_model_or_label_set(model: Path, labeler: Labeler, splits: Splits, tmp_path: Path) -> None:
+def test_another_model_or_label_set(model: Path, trained: Model, splits: Splits, tmp_path: Path) -> None:
     Auditor.open(model, device="cpu").build(splits["train"][:5])
     small = {"encoder": "none", "filters": 20, "vocabulary": 50, "word_dimension": 8, "device": "cpu"}
     other = Labeler(**small, epochs=1).fit(splits["train"][:40], dev=splits["dev"][:10])
@@ -515,11 +510,8 @@ def test_another_model_or_label_set(model: Path, labeler: Labeler, splits: Split
     auditor = Auditor.open(tmp_path / "named", support=model / "support", device="cpu")
     with pytest.raises(SupportError, match="another model"):
         auditor.relabel(splits["train"][0].id, "bad")
-    labeler.offset_ = 0.5  # the boundary may move, the vectors are the same
-    try:
-        labeler.save(tmp_path / "moved")
-    finally:
-        labeler.offset_ = 0.0
+    # the boundary may move, the vectors are the same
+    save_model(replace(trained, word_boundaries=(0.5,)), tmp_path / "moved")
     auditor = Auditor.open(tmp_path / "moved", support=model / "support", device="cpu")
     assert len(auditor.label(splits["test"][:2], rule="exag")) == 2
 
@@ -534,16 +526,16 @@ def test_wide_filters_have_no_exemplars(splits: Splits, tmp_path: Path) -> None:
     assert not (tmp_path / "wide" / "support").exists()
 
 
-def test_bad_requests(auditor: Auditor, labeler: Labeler, splits: Splits, model: Path) -> None:
+def test_bad_requests(auditor: Auditor, trained: Model, splits: Splits, model: Path) -> None:
     documents = splits["test"][:2]
     with pytest.raises(SupportError, match="no K-NN was fitted"):
         auditor.label(documents, rule="knn")
     with pytest.raises(SettingError, match="no decision rule 'exax'"):
         auditor.label(documents, rule="exax")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="exemplars=True"):
-        auditor.neighbours(labeler.label(documents), 1)
+        auditor.neighbours(trained.label(documents), 1)
     with pytest.raises(SupportError, match="from 1 to 100"):
-        auditor.neighbours(labeler.label(documents, exemplars=True), 101)
+        auditor.neighbours(trained.label(documents, exemplars=True), 101)
     auditor.fit_knn(splits["dev"], k=2, epochs=1)
     with pytest.raises(SupportError, match="no admission limits"):
         auditor.label(documents, admit=True)
@@ -553,13 +545,11 @@ def test_bad_requests(auditor: Auditor, labeler: Labeler, splits: Splits, model:
     auditor.fit_knn(splits["dev"], k=3, epochs=1)
     with pytest.raises(SupportError, match="another K-NN"):
         auditor.label(documents, admit=True)
-    labeler.offset_ = 0.125
-    try:
-        with pytest.raises(SupportError, match=r"was 0; now it is 0\.125"):
-            auditor.label(documents, rule="knn")
-    finally:
-        labeler.offset_ = 0.0
-    with pytest.raises(SettingError, match="needs a labeler"):
+    other = moved(auditor, 0.125)
+    other._knn = auditor.knn
+    with pytest.raises(SupportError, match=r"was 0; now it is 0\.125"):
+        other.label(documents, rule="knn")
+    with pytest.raises(SettingError, match="needs a model"):
         Auditor()
     (model / "knn.json").write_text("{")
     with pytest.raises(ModelError, match=r"knn\.json is damaged"):

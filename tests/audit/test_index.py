@@ -40,9 +40,9 @@ def brute(support: SupportSet, k: int, offset: float) -> list[list[tuple[float, 
             [
                 (
                     float(np.float32(np.sqrt(squared[i]))),
-                    float(all_.scores[i] - np.float32(offset)),
-                    int(all_.labels[i]),
-                    int(all_.token_labels[i]),
+                    float(all_.scores[i, 0] - np.float32(offset)),
+                    int(all_.labels[i, 0]),
+                    int(all_.token_labels[i, 0]),
                     int(all_.row[i]),
                 )
                 for i in order
@@ -103,10 +103,10 @@ def test_follows_random_edits(seed: int, stream: bool) -> None:
         if rng.integers(3):  # sometimes several edits at once
             index.follow(support)
             k = min(int(rng.integers(1, 6)), len(support))
-            assert told(index.neighbours(QUERIES, k, offset=0.25)) == brute(support, k, 0.25)
+            assert told(index.neighbours(QUERIES, k, offsets=[0.25])[0]) == brute(support, k, 0.25)
     index.follow(support)
     k = min(3, len(support))
-    assert told(index.neighbours(QUERIES, k)) == brute(support, k, 0.0)
+    assert told(index.neighbours(QUERIES, k, offsets=[0.0])[0]) == brute(support, k, 0.0)
 
 
 EDITS: dict[str, Callable[[SupportSet], object]] = {
@@ -123,38 +123,38 @@ def test_trying_leaves_no_trace(edit: str) -> None:
     support = start()
     support.remove("a")
     index = ExemplarIndex(support)
-    before = told(index.neighbours(QUERIES, 4))
+    before = told(index.neighbours(QUERIES, 4, offsets=[0.0])[0])
     for _ in range(2):
         trial = MemorySupportSet.preview(support)
         EDITS[edit](trial)
         with index.trying(trial) as tried:
-            assert told(tried.neighbours(QUERIES, 4)) == brute(trial, 4, 0.0)
-        assert told(index.neighbours(QUERIES, 4)) == before
+            assert told(tried.neighbours(QUERIES, 4, offsets=[0.0])[0]) == brute(trial, 4, 0.0)
+        assert told(index.neighbours(QUERIES, 4, offsets=[0.0])[0]) == before
     support.add(batch(["y"], 7))  # takes the rows that the trial had used
     index.follow(support)
-    assert told(index.neighbours(QUERIES, 4)) == brute(support, 4, 0.0)
+    assert told(index.neighbours(QUERIES, 4, offsets=[0.0])[0]) == brute(support, 4, 0.0)
 
 
 def test_a_failed_preview_leaves_the_index_as_it_was() -> None:
     support = start()
     index = ExemplarIndex(support)
-    before = told(index.neighbours(QUERIES, 4))
+    before = told(index.neighbours(QUERIES, 4, offsets=[0.0])[0])
     trial = MemorySupportSet.preview(support)
     trial.add(batch(["x"], 5))
     with pytest.raises(RuntimeError, match="stop"), index.trying(trial):
         raise RuntimeError("stop")
-    assert told(index.neighbours(QUERIES, 4)) == before
+    assert told(index.neighbours(QUERIES, 4, offsets=[0.0])[0]) == before
 
 
 def test_empty_set_and_k_too_large() -> None:
     empty = MemorySupportSet.create(width=3, labels=LABELS)
     index = ExemplarIndex(empty)
     with pytest.raises(SupportError, match="empty"):
-        index.neighbours(QUERIES, 1)
+        index.neighbours(QUERIES, 1, offsets=[0.0])[0]
     empty.add(batch(["a"], 0))
     index.follow(empty)
-    assert told(index.neighbours(QUERIES, 3)) == brute(empty, 3, 0.0)
+    assert told(index.neighbours(QUERIES, 3, offsets=[0.0])[0]) == brute(empty, 3, 0.0)
     with pytest.raises(SupportError, match="3 rows"):
-        index.neighbours(QUERIES, 4)
+        index.neighbours(QUERIES, 4, offsets=[0.0])[0]
     with pytest.raises(SupportError, match="same model"):
-        index.neighbours(QUERIES[:, :2], 1)
+        index.neighbours(QUERIES[:, :2], 1, offsets=[0.0])

@@ -45,7 +45,7 @@ def test_label(fitted: Path, cli: Cli) -> None:
     ):
         lines = read(cli("label", "model", TEST, *options))
         expected = auditor.label(documents, nearest=True, **call)  # type: ignore[arg-type]
-        assert lines == [one.to_json(auditor.names) for one in expected]
+        assert lines == [one.to_json(auditor.labels) for one in expected]
         for line, before in zip(lines, plain, strict=True):
             assert (line["id"], line["label"]) == (before["id"], before["label"])
             assert line["score"] == pytest.approx(before["score"], abs=1e-5)
@@ -115,7 +115,7 @@ def test_evaluate(fitted: Path, cli: Cli, options: list[str]) -> None:
     """Recounted from what label writes."""
     found = json.loads(cli("evaluate", "model", TEST, "--json", *options))
     assert found.keys() == json.loads(cli("evaluate", "model", TEST, "--json")).keys()
-    names = Auditor.open("model").names
+    names = Auditor.open("model").labels.views[0]
     decided, truth, right = [], [], []
     for line, document in zip(read(cli("label", "model", TEST, *options)), read_documents(TEST), strict=True):
         targets = names.token_targets(document)

@@ -17,7 +17,7 @@ import lance
 import pytest
 
 from exaudit.audit import Auditor
-from exaudit.audit.building import documents_key, named
+from exaudit.audit.edits import documents_key, labelled
 from exaudit.cli import run
 from exaudit.data.readers import read_documents
 from exaudit.support.build import Build
@@ -29,6 +29,17 @@ DOCUMENT = "reviews-0-0"
 
 def version() -> str:
     return Auditor.open("model").support.version
+
+
+def test_verify_names_the_damaged_document(built: Path, cli: Cli, fails: Cli) -> None:
+    told = json.loads(cli("support", "verify", "model", "--json"))
+    assert (told["documents"], told["version"]) == (60, 1)
+    assert told["tokens"] == len(Auditor.open("model").support)
+    assert "is whole: " in cli("support", "verify", "model")
+    documents = lance.dataset("model/support/documents.lance")
+    documents.update({"text": "'something else'"}, where=f"id = '{DOCUMENT}'")
+    assert f"document '{DOCUMENT}' is damaged" in fails("support", "verify", "model")
+    assert "there is no support set here" in fails("support", "verify", "model", "--support", "elsewhere")
 
 
 def test_a_session(built: Path, cli: Cli) -> None:
@@ -161,10 +172,10 @@ def test_full_disk(built: Path, fails: Cli, monkeypatch: pytest.MonkeyPatch) -> 
 
 BUILD = """
 import sys
-from exaudit.audit import building
-building._TOKENS = 150
+from exaudit.audit import edits
+edits._TOKENS = 150
 from exaudit.cli import run
-import exaudit.audit, exaudit.model.labeler
+import exaudit.audit, exaudit.model.labeler, exaudit.support.store
 print("ready", flush=True)
 sys.exit(run(["support", "build", "model", "reviews.train.jsonl"]))
 """
@@ -173,7 +184,7 @@ sys.exit(run(["support", "build", "model", "reviews.train.jsonl"]))
 @pytest.mark.slow
 def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, kills, halfway = random.Random(4), 0, 0
-    key = documents_key(named(read_documents("reviews.train.jsonl"), Auditor.open("model").names))
+    key = documents_key(labelled(read_documents("reviews.train.jsonl"), Auditor.open("model").labels))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     for patience in (1, 1, 1, 2, 4, 8):  # on a busy machine the first part is long in coming
         if kills > 2 and halfway:
@@ -193,7 +204,7 @@ def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert halfway, "no build was killed after its first part"
     last = subprocess.run([sys.executable, "-c", BUILD], capture_output=True, text=True, env=environment)
     assert (last.returncode, last.stderr) == (0, "")
-    monkeypatch.setattr("exaudit.audit.building._TOKENS", 150)
+    monkeypatch.setattr("exaudit.audit.edits._TOKENS", 150)
     left = Auditor.open("model")
     left.support.verify()
     shutil.copytree("model", "straight", ignore=shutil.ignore_patterns("support"))
@@ -201,4 +212,4 @@ def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     straight = Auditor.open("straight")
     assert left.support.version == straight.support.version
     assert left.support.ids == straight.support.ids
-    assert [edit.kind for edit in left.log()] == ["create", "build"]
+    assert [edit.kind for edit in left.support.log()] == ["create", "build"]

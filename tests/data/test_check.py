@@ -44,7 +44,7 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     rows = [
         b"id,text,label",
         b"1,fine,pos",
-        b"2,caf\xe9,neg",
+        b"2,caf\x81,neg",
         b"1,twice,neg",
         b"4,,pos",
         b"5,too,many,cells",
@@ -82,7 +82,7 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     assert report.documents == 11
     assert report.unlabelled == 1
     text = report.render()
-    assert "what to do: save the file as UTF-8" in text
+    assert "what to do: name the file's encoding with `encoding`" in text
     assert "line 4: '1', first in line 2" in text
     assert "line 7: 'neg' here, 'pos' in line 2" in text
     values = report.to_json()
@@ -131,19 +131,36 @@ def test_classes(tmp_path: Path) -> None:
     one = report_on(tmp_path, "text,label\na,x\nb,x\n")
     assert [problem.what for problem in one.errors] == [
         "all labels are 'x'; two classes are needed: add documents of the other, or name another column with "
-        "--label-column"
+        "`label_column`"
     ]
-    asked = report_on(tmp_path, "text,label\na,ham\nb,spam\n")
+    two = report_on(tmp_path, "text,label\na,ham\nb,spam\n", positive="ham")
+    assert (two.kind, two.positive, two.negative) == ("binary", "ham", "spam")
+    asked = report_on(tmp_path, "text,label\na,ham\nb,spam\n", positive="eggs")
     assert asked.ok
-    assert asked.positive is None
-    assert "which class is the positive one? The classes are 'ham', 'spam'" in asked.render()
-    assert report_on(tmp_path, "text,label\na,ham\nb,spam\n", positive="ham").negative == "spam"
+    assert "no label is 'eggs'; the classes are 'ham', 'spam'" in asked.render()
+    many = report_on(tmp_path, "text,label\na,x\nb,y\nc,z\n")
+    assert (many.kind, many.positive) == ("multiclass", None)
+    assert "  classes     3, one for a document" in many.render()
     rows = "".join(f"text {i},{int(i == 7)}\n" for i in range(20))
     assert "imbalanced: 5.0% of the documents are '1'" in report_on(tmp_path, "text,label\n" + rows).render()
     words = report_on(tmp_path, "a\ti\nb\tc\n\nd\ti\n", "file.tsv")
     assert [problem.what for problem in words.problems] == [
         "all documents are of one class; a classifier needs both"
     ]
+
+
+def test_several_labels(tmp_path: Path) -> None:
+    report = report_on(tmp_path, "text,label\na,x|y\nb,\nc,y\nd,y | x\n", label_separator="|")
+    assert report.ok
+    assert (report.kind, report.classes, report.unlabelled) == ("multilabel", {"y": 3, "x": 2}, 0)
+    assert "  classes     2, any number for a document" in report.render()
+    lines = [
+        {"tokens": ["a", "b"], "label": ["x"], "token_labels": [["x", "y"], "O"]},
+        {"tokens": ["c"], "label": ["x", "y"], "token_labels": ["?"]},
+    ]
+    report = report_on(tmp_path, "\n".join(map(json.dumps, lines)), "file.jsonl")
+    assert report.token_classes == {"x": 1, "y": 1, "O": 1, "?": 1}
+    assert found(report) == {"an unknown label": [2]}
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

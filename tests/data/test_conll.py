@@ -64,3 +64,10 @@ def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
     (document,) = read(tmp_path, f"a\tc\n{line}\nd\ti\n", notes=notes)
     assert (document.tokens, document.token_labels) == (("a", "d"), ("c", "i"))
     assert [p.count for p in notes.problems.values()] == [1]
+
+
+def test_several_labels_of_a_token(tmp_path: Path) -> None:
+    path = tmp_path / "file.conll"
+    path.write_text("a\tB-x|B-y\nb\tO\n")
+    (document,) = iter_documents(path, label_separator="|")
+    assert (document.label, document.token_labels) == (None, (("B-x", "B-y"), "O"))

@@ -41,6 +41,32 @@ def test_tokens_with_and_without_text() -> None:
     assert document.spans() == [(2, 4), (4, 7)]
 
 
+def test_several_labels() -> None:
+    documents = read(
+        {"text": "a", "label": ["x", 2, "x"]},
+        {"text": "a", "label": []},
+        {"text": "a b c", "label": "x", "token_labels": [["x", 1], "B-x", []]},
+    )
+    assert [d.label for d in documents] == [("x", "2"), (), "x"]
+    assert documents[2].token_labels == (("x", "1"), "B-x", ())
+    split = read(
+        {"text": "a", "label": "x | y"},
+        {"text": "a", "label": ""},
+        {"text": "a b", "label": 1, "token_labels": ["x|y", "O"]},
+        {"text": "a", "label": None},
+        label_separator="|",
+    )
+    assert [d.label for d in split] == [("x", "y"), (), ("1",), None]
+    assert split[2].token_labels == (("x", "y"), "O")
+
+
+def test_fields_that_only_look_like_tokens() -> None:
+    (document,) = read({"text": "a b", "tokens": 512, "stars": None, "label": float("nan")})
+    assert (document.tokens, document.meta, document.label) == (("a", "b"), {"tokens": "512"}, None)
+    (document,) = read({"tokens": ["a"], "ner_tags": ["B-x"]}, need_labels=True)
+    assert document.token_labels == ("B-x",)
+
+
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
@@ -79,9 +105,10 @@ def test_given_offsets_are_kept() -> None:
         ("[" * 100_000, r"a line is not JSON"),
         ("[1]", r"not a JSON object: found list"),
         ('{"text": "\\ud800"}', r"half of a surrogate pair"),
-        ({"x": 1}, r"neither text nor tokens: fields found: 'x'; .*--text-column"),
+        ({"x": 1}, r"neither text nor tokens: fields found: 'x'; .*`text_column`"),
         ({"text": 5}, r"the text is not a string: found 5"),
-        ({"text": "a", "label": ["x"]}, r"'label' is not a name or a number: found \[\"x\"\]"),
+        ({"text": "a", "label": {"x": 1}}, r"'label' is not a name or a number: found {\"x\": 1}"),
+        ({"text": "a", "label": ["x", None]}, r"a list in 'label' has an empty label"),
         ({"text": "a b", "token_labels": [1]}, r"1 labels for 2 tokens; give one label per token"),
         ({"text": "a", "token_labels": [None]}, r"`token_labels` is not a list of labels"),
         ({"text": "a", "token_labels": "1"}, r"`token_labels` is not a list of labels"),
@@ -109,10 +136,14 @@ def test_bad_lines(line: Any, message: str) -> None:
 
 
 def test_missing_fields_are_named() -> None:
-    with pytest.raises(DataError, match=r"no field 'x': fields found: 'text'; name one with --label-column"):
+    with pytest.raises(DataError, match=r"no field 'x': fields found: 'text'; name one with `label_column`"):
         read({"text": "a"}, label_column="x")
     with pytest.raises(DataError, match=r"a document has no label: fields found: 'text'"):
         read({"text": "a"}, need_labels=True)
+    with pytest.raises(DataError, match=r"a document has no label: field 'label' has none; fill it in"):
+        read({"text": "a", "label": None}, need_labels=True)
+    with pytest.raises(DataError, match=r"text, label and id must be different fields"):
+        read({"text": "a"}, label_column="text")
     assert len(read({"text": "a", "token_labels": ["i"]}, need_labels=True)) == 1
 
 

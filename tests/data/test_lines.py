@@ -56,5 +56,5 @@ def test_plain_text(tmp_path: Path) -> None:
     assert [(d.id, d.text, d.label) for d in documents] == [("1", "1 a", None), ("3", "b", None)]
     with pytest.raises(DataError, match="has no labels"):
         read(tmp_path, "a\n", format="text", need_labels=True)
-    with pytest.raises(SettingError, match="--token-labels goes with"):
+    with pytest.raises(SettingError, match="`token_labels` goes with"):
         read(tmp_path, "a\n", "0\n", format="text")

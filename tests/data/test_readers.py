@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from exaudit.data import LabelNames, Notes, iter_documents, read_documents
+from exaudit.data import LabelSet, Notes, iter_documents, read_documents
 from exaudit.data.notes import DataWarning
 from exaudit.errors import DataError, SettingError
 
@@ -58,11 +58,11 @@ def test_the_format_is_found(tmp_path: Path, name: str, content: str, format: st
         (
             "a.tsv",
             "text\tlabel\n\nb\ti\n",
-            "cannot tell whether .*'text', 'label'.*--format tsv .*--format conll",
+            "cannot tell whether .*'text', 'label'.*`format=tsv` .*`format=conll`",
         ),
         ("a.tsv", "a\tc\nb\ti\n", "cannot tell whether"),
-        ("a.txt", "1\tneg\ta tweet\n", "cannot tell whether .*--columns"),
-        ("a.txt", "some prose\n", "cannot tell the format .*'some prose'; pass --format"),
+        ("a.txt", "1\tneg\ta tweet\n", "cannot tell whether .*`columns`"),
+        ("a.txt", "some prose\n", "cannot tell the format .*'some prose'; pass `format`"),
         ("a.txt", "\n \n", "blank lines only"),
         ("a.json", '[\n{"text": "a"}]', "one object per line"),
         ("a.csv", "", "the file is empty"),
@@ -85,7 +85,7 @@ def test_the_format_can_be_named(tmp_path: Path) -> None:
     assert read_documents(path, format="conll", notes=Notes())[0].tokens == ("text",)
     with pytest.raises(SettingError, match="no format 'xml'; choose one of jsonl, csv"):
         read_documents(path, format="xml")
-    with pytest.raises(SettingError, match="--columns goes with tables"):
+    with pytest.raises(SettingError, match="`columns` goes with tables"):
         read_documents(path, format="conll", columns="a,b")
     with pytest.raises(TypeError):
         read_documents(path, colour="red")
@@ -129,7 +129,7 @@ def test_what_was_skipped_is_a_warning_unless_notes_take_it(tmp_path: Path) -> N
 )
 def test_fce(split: str, documents: int, tokens: int, positive_tokens: int, positive: int) -> None:
     read = read_documents(SHARED / "fce" / f"fce-public.{split}.original.tsv")
-    names = LabelNames.infer(read)
+    names = LabelSet.infer(read).views[0]
     assert (names.negative, names.positive) == ("c", "i")
     targets = [names.token_targets(document) for document in read]
     assert (len(read), sum(map(len, targets))) == (documents, tokens)
@@ -140,7 +140,7 @@ def test_fce(split: str, documents: int, tokens: int, positive_tokens: int, posi
 @needs("imdb_cad")
 def test_imdb() -> None:
     read = read_documents(SHARED / "imdb_cad" / "combined" / "paired" / "dev_paired.tsv")
-    names = LabelNames.infer(read)
+    names = LabelSet.infer(read).views[0]
     assert (len(read), names.positive) == (490, "Positive")
     assert sum(names.document_target(document) for document in read) == 245
     assert read[0].meta.keys() == {"batch_id"}
@@ -151,9 +151,9 @@ def test_imdb() -> None:
 @needs("semeval2017_task4a")
 def test_semeval() -> None:
     path = SHARED / "semeval2017_task4a" / "SemEval2017-task4-test.subtask-A.english.txt"
-    with pytest.raises(DataError, match="--columns"):
+    with pytest.raises(DataError, match="`columns`"):
         next(iter_documents(path))
     read = read_documents(path, columns="id,label,text", notes=Notes())
-    names = LabelNames.infer(read, "positive")
+    names = LabelSet.infer(read, "positive").views[0]
     assert (len(read), names.negative, names.others) == (12_284, "not positive", ("negative", "neutral"))
     assert sum(names.document_target(document) for document in read) == 2_375

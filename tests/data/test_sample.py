@@ -1,4 +1,4 @@
-"""The built-in sample: the same everywhere, balanced, and not given away by single words."""
+"""The built-in samples: the same everywhere; those of two classes balanced, and not given away by single words."""
 
 from __future__ import annotations
 
@@ -28,21 +28,27 @@ from exaudit.data.sample import (
 from exaudit.data.sample.draw import Draw
 from exaudit.data.sample.learner import _Item, _read_item, _render
 from exaudit.data.sample.learner_words import FILLERS, noun_forms, verb_forms
-from exaudit.data.sample.reviews import _read_marks
+from exaudit.data.sample.marked import read_marks
 from exaudit.errors import SettingError
 
 KINDS: tuple[SampleKind, ...] = ("reviews", "learner")
+ALL_KINDS: tuple[SampleKind, ...] = (*KINDS, "requests", "complaints")
 # The same under Python 3.11, 3.12 and 3.13. Whoever changes a template or a word changes the digests on purpose.
 FROZEN_DRAWS = [676, 929, 655, 733, 366]
 FROZEN_SHUFFLE = list("efcdab")
-FROZEN_SAMPLES = {"reviews": "5000a07092fa2409", "learner": "4bad843f0f96977c"}
+FROZEN_SAMPLES = {
+    "reviews": "5000a07092fa2409",
+    "learner": "4bad843f0f96977c",
+    "requests": "dddbef9804e8464f",
+    "complaints": "feff59fa3fc6fd1d",
+}
 TRUE = {"1", "i"}
 POSITIVE = {"positive", "i"}
 
 
 @pytest.fixture(scope="module")
 def splits() -> dict[str, dict[str, list[Document]]]:
-    return {kind: sample_splits(kind) for kind in KINDS}
+    return {kind: sample_splits(kind) for kind in ALL_KINDS}
 
 
 def word(token: str) -> str:
@@ -69,7 +75,7 @@ def test_a_shuffle_keeps_every_item() -> None:
     assert sorted(Draw(3).shuffled(range(50))) == list(range(50))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 def test_the_same_seed_gives_the_same_documents_whatever_the_count(kind: SampleKind) -> None:
     whole = sample_documents(kind, 30, seed=7)
     assert whole == sample_documents(kind, 30, seed=7)
@@ -78,7 +84,7 @@ def test_the_same_seed_gives_the_same_documents_whatever_the_count(kind: SampleK
     assert len({d.id for d in whole + sample_documents(kind, 30, seed=8)}) == 60
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 def test_the_default_sample_is_frozen(kind: SampleKind, splits: dict[str, dict[str, list[Document]]]) -> None:
     digest = hashlib.sha256()
     for documents in splits[kind].values():
@@ -115,7 +121,7 @@ def test_classes_are_balanced(
     assert sum(d.label in POSITIVE for d in train) / len(train) == pytest.approx(share, abs=0.04)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 def test_splits_have_their_sizes_and_no_text_in_common(
     kind: SampleKind, splits: dict[str, dict[str, list[Document]]]
 ) -> None:
@@ -195,7 +201,7 @@ def test_looking_words_up_by_document_label_is_a_poor_labeller(
 
 def test_denied_praise_is_not_praise_and_denied_complaint_is() -> None:
     text = "The soup was [not bad] at all. My old phone was good, but this is a [excellent] one."
-    tokens, truth = _read_marks(text)
+    tokens, truth = read_marks(text, "1", "0")
     assert (
         " ".join(tokens)
         == "The soup was not bad at all. My old phone was good, but this is an excellent one."
@@ -279,7 +285,7 @@ def test_written_files_hold_the_splits(tmp_path: Path) -> None:
     sizes = {"train": 20, "dev": 5, "test": 7}
     paths = write_sample(tmp_path / "new" / "folder", seed=3, sizes=sizes)
     assert sorted(p.name for p in paths) == sorted(p.name for p in (tmp_path / "new" / "folder").iterdir())
-    assert len(paths) == 9
+    assert len(paths) == 21
     for split in sizes:
         reviews = sample_splits("reviews", seed=3, sizes=sizes)[split]
         folder = paths[0].parent
@@ -313,7 +319,7 @@ def test_written_files_are_read_back(tmp_path: Path) -> None:
 
 
 def test_bad_requests_say_what_to_do() -> None:
-    with pytest.raises(SettingError, match="'poems'; choose one of reviews, learner"):
+    with pytest.raises(SettingError, match="'poems'; choose one of reviews, learner, requests, complaints"):
         sample_documents("poems", 3, seed=0)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="reviews, learner"):
         sample_splits("poems")  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from exaudit.data import Document, Notes, iter_documents
 from exaudit.data.notes import DataWarning
 from exaudit.data.table import read_table
-from exaudit.errors import DataError
+from exaudit.errors import DataError, SettingError
 
 
 def read(tmp_path: Path, content: str, name: str = "file.csv", **options) -> list[Document]:
@@ -40,11 +40,11 @@ def test_columns_by_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"file.csv:1: no column of a usual name .*'foo', 'bar'.*--text-column.*--columns"),
+        ({}, r"file.csv:1: no column of a usual name .*'foo', 'bar'.*`text_column`.*`columns`"),
         ({"text_column": "baz"}, r"no column 'baz'; columns found: 'foo', 'bar'"),
-        ({"text_column": "foo", "label_column": "x"}, r"no column 'x'.*'foo', 'bar'.*--label-column"),
-        ({"text_column": "foo", "need_labels": True}, r"holds the label.*'foo', 'bar'.*--label-column"),
-        ({"text_column": "foo", "id_column": "x"}, r"no column 'x'.*--id-column"),
+        ({"text_column": "foo", "label_column": "x"}, r"no column 'x'.*'foo', 'bar'.*`label_column`"),
+        ({"text_column": "foo", "need_labels": True}, r"holds the label.*'foo', 'bar'.*`label_column`"),
+        ({"text_column": "foo", "id_column": "x"}, r"no column 'x'.*`id_column`"),
         ({"text_column": "foo", "label_column": "foo"}, "different columns"),
     ],
 )
@@ -168,3 +168,15 @@ def test_harmless_things_are_counted(tmp_path: Path) -> None:
         read(tmp_path, content, need_labels=True)
     with pytest.warns(DataWarning, match=r"no words; skipped \(once: line 3\)"):
         read(tmp_path, "text\na\n \n", notes=None)
+
+
+def test_several_labels(tmp_path: Path) -> None:
+    content = "text,label\na,x| y\nb,\nc,z\n"
+    labels = [d.label for d in read(tmp_path, content, label_separator="|", need_labels=True)]
+    assert labels == [("x", "y"), (), ("z",)]
+    with pytest.raises(SettingError, match="the label separator is blank"):
+        read(tmp_path, content, label_separator=" ")
+    with pytest.raises(
+        SettingError, match="`label_separator` goes with tables, jsonl and conll, not with text"
+    ):
+        read(tmp_path, content, label_separator="|", format="text")

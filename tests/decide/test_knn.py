@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,13 +100,13 @@ def test_starting_values() -> None:
 
 def test_explanation_names_each_exemplar() -> None:
     near = Neighbours([[3.0, 4.0]], [[1.0, -1.0]], [[1, -1]], [[0, 1]], [[70, 30]])  # type: ignore[arg-type]
-    explanation = KNN("equal", 2, gamma=0.5, beta=-0.25).explain(near, 0)
+    explanation = KNN("equal", 2, gamma=0.5, beta=-0.25).explain(near, 0, names=("fine", "faulty"))
     first, second = explanation.terms
     assert (first.row, first.distance, first.weight, first.label) == (70, 3.0, 0.5, 0.5)
     assert first.tanh == pytest.approx(math.tanh(1))
     assert second.term == pytest.approx(0.5 * (math.tanh(-1) - 0.5))
     assert (explanation.output, explanation.prediction) == (pytest.approx(-0.25), -1)
-    page = explanation.render(names=("fine", "faulty"), texts=["some informations"])
+    page = explanation.render(texts=["some informations"])
     assert " ".join(page.splitlines()[1].split()) == "1 70 3.00 0.500 +0.762 +0.500 +0.631 some informations"
     assert page.splitlines()[-2].split() == ["beta", "-0.250"]
     assert " ".join(page.splitlines()[-1].split()) == "output -0.250 <= 0: fine"
@@ -120,7 +121,7 @@ def test_explanation_names_each_exemplar() -> None:
 def test_the_decision_boundary_moves_predictions_not_outputs(make_neighbours: Make) -> None:
     near, knn = make_neighbours(60, 3), some_knn("dist", 3)
     output = knn.output(near)
-    moved = knn.with_offset(float(np.median(output)))
+    moved = replace(knn, offset=float(np.median(output)))
     assert (moved.output(near) == output).all()
     assert (moved.predict(near) == np.where(output > np.median(output), 1, -1)).all()
 

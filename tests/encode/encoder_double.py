@@ -19,6 +19,7 @@ from exaudit.encode.packed import Packed
 class Double:
     """Two pieces a word; the vector of a piece depends on its word and place alone."""
 
+    name = "double"
     fingerprint, layers, dimension, max_length, dtype = "f" * 64, (1,), 8, None, "float32"
     device = torch.device("cpu")
     changed = False

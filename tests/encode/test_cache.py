@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import torch
 from safetensors.numpy import load_file
 
 from exaudit.encode import FeatureCache, Features, Transformer, encode_features
+from exaudit.encode.cache import CachedTransformer
 from exaudit.errors import ExauditError, SettingError
 
 
@@ -50,6 +52,23 @@ def test_encodes_only_what_is_missing(double: Any, tmp_path: Path) -> None:
     more = [["new"], *lists]
     check(FeatureCache(tmp_path).features(third, more), double, more)
     assert third.encoded == [("new",)]
+
+
+def test_a_cached_transformer_encodes_each_text_once(double: Any, tmp_path: Path) -> None:
+    encoder, lists = double.Double(), double.documents(20)
+    cached = CachedTransformer(encoder, FeatureCache(tmp_path))
+    for _ in range(2):
+        seen: list[int] = []
+        for indices, packed in cached.batches(lists, pieces_per_batch=30):
+            assert len(indices) == 1 or len(packed.vectors) <= 30
+            parts = [packed.vectors[a:b] for a, b in pairwise(packed.bounds.tolist())]
+            for i, vectors in zip(indices, parts, strict=True):
+                assert torch.equal(vectors, encoder.vectors(lists[i]))
+            seen += indices
+        assert seen == list(range(20))
+    assert len(encoder.encoded) == 20
+    assert (cached.fingerprint, cached.layers, cached.dimension) == ("f" * 64, (1,), 8)
+    assert (cached.max_length, cached.dtype) == (None, "float32")
 
 
 def test_shards_are_safetensors(double: Any, tmp_path: Path) -> None:

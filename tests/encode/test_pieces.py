@@ -1,4 +1,4 @@
-"""Windows and ranges against literal loops."""
+"""Windows against literal loops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exaudit.encode.pieces import ranges, windows_of
+from exaudit.encode.pieces import windows_of
 
 
 @settings(deadline=None, max_examples=60)
@@ -33,10 +33,3 @@ def test_windows(lengths: list[int], size: int) -> None:
     for (a, n, _, _), (b, _, _, _) in pairwise(table):
         if b < a + n:  # neighbours in one document share a quarter at least
             assert a + n - b >= size // 4
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 5)), max_size=8))
-def test_ranges(parts: list[tuple[int, int]]) -> None:
-    starts, lengths = (np.array([part[i] for part in parts], np.int64) for i in (0, 1))
-    assert ranges(starts, lengths).tolist() == [s + i for s, n in parts for i in range(n)]

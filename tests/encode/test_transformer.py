@@ -210,7 +210,7 @@ def test_a_twin_with_other_layers(tiny: Tiny) -> None:
 
 def test_a_reading_packs_any_documents_in_any_order(tiny: Tiny) -> None:
     transformer = Transformer.load(tiny("bert-uncased"), device="cpu")
-    reading = transformer.reading(DOCUMENTS)
+    reading = transformer.on_the_fly(DOCUMENTS)
     assert len(reading) == len(DOCUMENTS)
     order = [2, 0, 2, 1]
     packed, expected = reading.packed(order), transformer.pack([DOCUMENTS[i] for i in order])

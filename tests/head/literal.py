@@ -54,7 +54,7 @@ def document(head: Head, batch: Batch, b: int) -> tuple[np.ndarray, np.ndarray]:
             h = [float((w * padded[n : n + Q]).sum() + biases[m].item()) for n in range(len(padded) - Q + 1)]
             g = max(max(x, 0.0) for x in h)
             n_m = h.index(max(h))
-            for c in range(head.config.classes):
+            for c in range(len(W)):
                 logits[c] += W[c, column] * g
                 for n in range(N):
                     s[n, c] += W[c, column] * g * sum(n == n_m + (q - 1) for q in range(1, Q + 1))

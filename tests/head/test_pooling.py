@@ -57,7 +57,10 @@ def test_gradients_equal_autograd(lengths, vocabulary, features, loss, seed) -> 
         s = scores[:, 1] - scores[:, 0]
         if loss == "document":
             return document_loss(logits, targets)
-        return min_max_loss(batch, s, targets) if loss == "min-max" else token_loss(s, pieces)
+        s = s[:, None]
+        return (
+            min_max_loss(batch, s, targets[:, None]) if loss == "min-max" else token_loss(s, pieces[:, None])
+        )
 
     head.train()
     mask = head.drop(torch.ones(len(batch), 9, dtype=torch.double), torch.Generator().manual_seed(seed))

@@ -51,7 +51,8 @@ def planted(documents: int = 80, seed: int = 0, *, tokens: bool = True) -> Label
     features = Planted(documents, seed)
     targets = np.array([int(t.any()) for t in features.truth], dtype=np.int64)
     counts = np.array([len(p) for p in features.parts])
-    return LabelledFeatures(features, counts, targets, features.truth if tokens else None)
+    truth = [own[:, None] for own in features.truth] if tokens else None
+    return LabelledFeatures(features, counts, targets, truth)
 
 
 def new_head(seed: int = 0, **options) -> Head:
@@ -66,8 +67,8 @@ def new_head(seed: int = 0, **options) -> Head:
 @settings(max_examples=60, deadline=None)
 def test_min_max_loss_equals_the_formula(scores: list[list[float]], labels: list[bool]) -> None:
     batch = make_batch([len(s) for s in scores], 1)
-    flat = torch.tensor([x for s in scores for x in s], dtype=torch.double)
-    targets = torch.tensor(labels[: len(scores)]).long()
+    flat = torch.tensor([[x] for s in scores for x in s], dtype=torch.double)
+    targets = torch.tensor(labels[: len(scores)]).long()[:, None]
 
     def sigma(x: float) -> float:
         return 1 / (1 + math.exp(-x))
@@ -79,8 +80,8 @@ def test_min_max_loss_equals_the_formula(scores: list[list[float]], labels: list
         l_max = -y * math.log(sigma(max(s))) - (1 - y) * math.log(1 - sigma(max(s)))
         expected += (l_min + l_max) / 2 / len(scores)
     assert float(min_max_loss(batch, flat, targets)) == pytest.approx(expected, abs=1e-8)
-    assert document_max(batch, flat).tolist() == [max(s) for s in scores]
-    assert document_min(batch, flat).tolist() == [min(s) for s in scores]
+    assert document_max(batch, flat).tolist() == [[max(s)] for s in scores]
+    assert document_min(batch, flat).tolist() == [[min(s)] for s in scores]
 
 
 def test_token_loss_equals_the_formula() -> None:

@@ -47,7 +47,7 @@ class Letters:
         self.module = nn.Sequential(nn.Embedding(6, 6), nn.Dropout(dropout))
         self.calls: list[int] = []
 
-    def reading(self, token_lists: Sequence[Sequence[str]]) -> LettersRead:
+    def on_the_fly(self, token_lists: Sequence[Sequence[str]]) -> LettersRead:
         return LettersRead(self, token_lists)
 
     def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed:
@@ -70,9 +70,9 @@ class LettersRead:
 
 
 def letters(encoder: Letters) -> LabelledFeatures:
-    targets = [np.array([token == "b" for token in tokens], np.int8) for tokens in TEXTS]
+    targets = [np.array([[token == "b"] for token in tokens], np.int8) for tokens in TEXTS]
     return LabelledFeatures(
-        encoder.reading(TEXTS),
+        encoder.on_the_fly(TEXTS),
         np.array([len(tokens) for tokens in TEXTS]),
         np.array([1, 1, 0, 1]),
         targets,

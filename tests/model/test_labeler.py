@@ -18,12 +18,13 @@ from sklearn.preprocessing import FunctionTransformer
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.data.document import Document
 from exaudit.errors import DataError, ExauditError, ModelError, SettingError
-from exaudit.head.lessons import lessons
+from exaudit.head.pseudo_labels import pseudo_labels
 from exaudit.head.tuning import tune
 from exaudit.metrics import Counts
-from exaudit.model import folder
-from exaudit.model import labeler as module
-from exaudit.model.labeler import Labeler, as_documents
+from exaudit.model import model as module
+from exaudit.model.documents import as_documents
+from exaudit.model.folder import update_model
+from exaudit.model.labeler import Labeler
 from tiny import reviews, tiny_bert, tiny_labeler
 
 
@@ -106,15 +107,15 @@ def test_save_and_load_give_the_same_bits(trained: Labeler, tmp_path: Path) -> N
 
 def test_the_record_tells_what_evaluate_would(trained: Labeler) -> None:
     dev = reviews(80)[60:]
-    evaluation = Evaluation.of(trained.label(dev), trained.names_)
-    assert trained.record_["dev"]["document"] == pytest.approx(evaluation.document_metrics())
-    assert trained.record_["dev"]["token"] == pytest.approx(evaluation.token_metrics(), abs=1e-3)
+    evaluation = Evaluation.of(trained.label(dev), trained.model_.labels)
+    assert trained.model_.record["dev"]["document"] == pytest.approx(evaluation.document_metrics())
+    assert trained.model_.record["dev"]["token"] == pytest.approx(evaluation.token_metrics(), abs=1e-3)
 
 
 def test_label_json_maps_back_to_the_text(trained: Labeler) -> None:
     scores = trained.label(["A  fine\tmeal , truly"])[0]
-    line = scores.to_json(trained.names_)
-    assert set(line) == {"id", "label", "score", "tokens"}
+    line = scores.to_json(trained.model_.labels)
+    assert set(line) == {"id", "label", "score", "scores", "tokens"}
     assert [t["text"] for t in line["tokens"]] == ["A", "fine", "meal", ",", "truly"]
     for token in line["tokens"]:
         assert "A  fine\tmeal , truly"[token["start"] : token["end"]] == token["text"]
@@ -127,8 +128,8 @@ def test_label_json_maps_back_to_the_text(trained: Labeler) -> None:
 def test_fine_tuning_starts_from_a_trained_model(trained: Labeler, loss: str) -> None:
     documents = reviews(80)
     tuned = tiny_labeler(loss=loss, epochs=2).fit(documents[:60], dev=documents[60:], init=trained)
-    assert tuned.encoder_ is trained.encoder_
-    assert tuned.by_tokens_
+    assert tuned.model_.encoder is trained.model_.encoder
+    assert tuned.model_.by_tokens
     for scores in tuned.label(documents[60:]):
         assert scores.output == pytest.approx(float(scores.margins.max()), abs=1e-6)
         assert bool(scores.decision) == bool(scores.decisions.any())
@@ -139,13 +140,13 @@ def test_tuning_changes_the_encoder_and_travels_with_the_model(bert: Path, loss:
     documents = reviews(40)
     model = tiny_labeler(encoder=str(bert), tune_encoder=True, loss=loss, epochs=1)
     model.fit(documents[:30], dev=documents[30:])
-    kept = "student" if loss == "token" else model.record_["tuning"]["kept"]
-    assert model.head_.config.pool == ("none" if kept == "student" else "max")
+    kept = "student" if loss == "token" else model.model_.record["tuning"]["kept"]
+    assert model.model_.head.config.pool == ("none" if kept == "student" else "max")
     plain = tiny_labeler(encoder=str(bert), epochs=1).fit(documents[:30], dev=documents[30:])
-    assert model.encoder_.fingerprint != plain.encoder_.fingerprint
-    assert model.encoder_.reads_shapes  # the tokenizer folds case
-    assert not plain.encoder_.reads_shapes
-    tuning = model.record_["tuning"]
+    assert model.model_.encoder.fingerprint != plain.model_.encoder.fingerprint
+    assert model.model_.encoder.reads_shapes  # the tokenizer folds case
+    assert not plain.model_.encoder.reads_shapes
+    tuning = model.model_.record["tuning"]
     assert all(
         turn["agreement"] == 1.0
         for turn in ([tuning] if loss == "token" else [tuning["teacher"], tuning["student"]])
@@ -166,59 +167,31 @@ def test_documents_that_are_cut_are_told(bert: Path) -> None:
     train = reviews(30)
     for length, count in ((2, 1), (3, 1), (4, 0), (None, 0)):  # the last word of "the wasand" is read in part
         model = tiny_labeler(encoder=str(bert), epochs=1, max_length=length).fit(train[:20], dev=train[20:])
-        note = model.note_on_length(documents)
+        note = model.model_.note_on_length(documents)
         assert (note is not None) == bool(count)
         if note is not None:
             assert note.startswith(f"{count} of 4 documents are longer than the {length} word pieces")
-    assert tiny_labeler(epochs=1).fit(train[:20], dev=train[20:]).note_on_length(documents) is None
+    assert tiny_labeler(epochs=1).fit(train[:20], dev=train[20:]).model_.note_on_length(documents) is None
 
 
-def test_several_teachers_are_averaged(bert: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The student is given the decisions of the mean, counted from each teacher's own boundary."""
-    seen: list[list[np.ndarray]] = []
-    taken: list[list[np.ndarray]] = []
-
-    def spy(scores: list[np.ndarray], targets: list[int]) -> list[np.ndarray]:
-        seen.append(scores)
-        taken.append(lessons(scores, targets))
-        return taken[-1]
-
-    monkeypatch.setattr("exaudit.model.teaching.lessons", spy)
-    documents = reviews(40)
-
-    def fit(seed: int, teachers: int, work: Path | None = None) -> Labeler:
-        model = tiny_labeler(
-            encoder=str(bert), tune_encoder=True, epochs=1, seed=seed, teachers=teachers, rehearse=False
-        )
-        return model.fit(documents[:30], dev=documents[30:], work=work, resume=work is not None)
-
-    for seed in (0, 1000):
-        fit(seed, 1)
-    both = fit(0, 2, tmp_path)
-    assert both.record_["tuning"]["teachers"] == 2
-    assert both.seed == 0
-    for first, second, mean in zip(*seen, strict=True):
-        np.testing.assert_allclose(mean, first + second, atol=1e-5)
-    assert any((a != b).any() for a, b in zip(taken[0], taken[1], strict=True))
-    again = fit(0, 2, tmp_path)  # from what the first left behind
-    assert again.encoder_.fingerprint == both.encoder_.fingerprint
-
-
-def test_a_word_that_no_filter_chose_is_no_lesson(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_that_no_filter_chose_gets_no_pseudo_label(
+    bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[np.ndarray] = []
 
-    def spy(scores: list[np.ndarray], targets: list[int]) -> list[np.ndarray]:
+    def spy(scores: list[np.ndarray], targets: np.ndarray) -> list[np.ndarray]:
         seen.extend(scores)
-        return lessons(scores, targets)
+        return pseudo_labels(scores, targets)
 
-    monkeypatch.setattr("exaudit.model.teaching.lessons", spy)
+    monkeypatch.setattr("exaudit.model.teaching.pseudo_labels", spy)
     documents = reviews(40)
     model = tiny_labeler(
         encoder=str(bert), tune_encoder=True, epochs=1, filters=1
     )  # one word a document is chosen
     model.fit(documents[:30], dev=documents[30:])
     for scores in seen:
-        idle = np.sort(scores)[:-1] if scores.max() > 0 else np.sort(scores)[1:]
+        ordered = np.sort(scores[:, 0])
+        idle = ordered[:-1] if ordered.max() > 0 else ordered[1:]
         assert (idle <= 1e-6).all()
 
 
@@ -235,7 +208,7 @@ def test_the_model_to_go_on_from_stays_as_it_is(bert: Path, loss: str) -> None:
         report=lambda record: told.append(record.get("tuning", "head")),
     )
     assert set(told) == {"encoder", "head"}  # neither teacher nor student
-    assert not first.encoder_.changed
+    assert not first.model_.encoder.changed
     for scores, own in zip(first.label(documents), before, strict=True):
         np.testing.assert_array_equal(scores.scores, own)
 
@@ -246,14 +219,7 @@ def test_an_encoder_is_tuned_on_as_much_of_a_document_as_it_reads(bert: Path) ->
     tuned = tiny_labeler(loss="min-max", tune_encoder=True, epochs=1).fit(
         documents[:30], dev=documents[30:], init=first
     )
-    assert tuned.encoder_.max_length == 5
-
-
-@pytest.mark.parametrize("settings", [{"teachers": 0}, {"teachers": 2}, {"teachers": 2, "pool": "max"}])
-def test_teachers_without_a_student(bert: Path, settings: dict[str, Any]) -> None:
-    tuned = {"encoder": str(bert), "tune_encoder": True} if "pool" in settings else {}
-    with pytest.raises(SettingError, match="teachers is"):
-        tiny_labeler(epochs=1, **tuned, **settings).fit(reviews(20))
+    assert tuned.model_.encoder.max_length == 5
 
 
 def test_pairs_are_tuned_on_together(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +228,7 @@ def test_pairs_are_tuned_on_together(bert: Path, monkeypatch: pytest.MonkeyPatch
     def tune(*_: object, groups: list[str] | None, **__: object) -> None:
         seen.append(groups)
 
-    monkeypatch.setattr("exaudit.model.tuned.tune", tune)
+    monkeypatch.setattr("exaudit.model.tuning.tune", tune)
     documents = [replace(d, meta={"pair": str(n // 2)}) for n, d in enumerate(reviews(30))]
     model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1)
     model.fit(documents[:20], dev=documents[20:], group="pair")
@@ -271,7 +237,7 @@ def test_pairs_are_tuned_on_together(bert: Path, monkeypatch: pytest.MonkeyPatch
         None,
         pairs,
         pairs,
-    ]  # the rehearsal, which has other texts; the teacher's turn and the student's
+    ]  # pre-training, which has other texts; the teacher's turn and the student's
     model.fit(documents[:20], dev=documents[20:])
     assert seen[3:] == [None, None, None]
 
@@ -285,9 +251,9 @@ def test_a_student_stands_in_for_its_teacher_unless_documents_suffer(
     for kept, pool in (("student", "none"), ("teacher", "max")):
         model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1)
         model.fit(documents[:30], dev=documents[30:])
-        assert model.record_["tuning"]["kept"] == kept
-        assert model.head_.config.pool == pool
-        assert model.vocabulary_ is None  # a tuned encoder learns the words itself
+        assert model.model_.record["tuning"]["kept"] == kept
+        assert model.model_.head.config.pool == pool
+        assert model.model_.vocabulary is None  # a tuned encoder learns the words itself
 
 
 def test_wide_filters_and_word_vectors(tmp_path: Path) -> None:
@@ -295,7 +261,7 @@ def test_wide_filters_and_word_vectors(tmp_path: Path) -> None:
     vectors.write_text("the 1 2 3\nwas 4 5 6\n")
     documents = reviews(40)
     model = tiny_labeler(widths=(3, 4, 5), word_vectors=str(vectors), epochs=1).fit(documents)
-    assert model.head_.config.word_dimension == 3
+    assert model.model_.head.config.word_dimension == 3
     assert len(model.label(documents)) == 40
     with pytest.raises(SettingError, match="width 1"):
         model.label(documents, exemplars=True)
@@ -305,7 +271,7 @@ def test_max_length_cuts_only_when_asked(bert: Path) -> None:
     documents = reviews(30)
     short = tiny_labeler(encoder=str(bert), max_length=4, epochs=1).fit(documents)
     scores = short.label([documents[0]])[0]
-    bias = (short.head_.bias[1] - short.head_.bias[0]).item()
+    bias = (short.model_.head.bias[1] - short.model_.head.bias[0]).item()
     assert len(scores.scores) == len(documents[0].tokens)
     np.testing.assert_allclose(scores.scores[-1], bias, atol=1e-6)
 
@@ -316,12 +282,15 @@ def test_boundary_moves_the_token_decisions_only(trained: Labeler, tmp_path: Pat
     model = Labeler.load(tmp_path / "model", device="cpu")
     before = [s.output for s in model.label(documents)]
     model.tune_boundary(documents)
-    folder.update(model, tmp_path / "model")
+    update_model(model.model_, tmp_path / "model")
     loaded = Labeler.load(tmp_path / "model", device="cpu")
-    assert loaded.offset_ == model.offset_
+    assert loaded.model_.word_boundaries[0] == model.model_.word_boundaries[0]
     assert [s.output for s in loaded.label(documents)] == before
-    assert all((s.decisions == (s.scores > np.float32(model.offset_))).all() for s in loaded.label(documents))
-    with pytest.raises(DataError, match="token labels"):
+    assert all(
+        (s.decisions == (s.scores > np.float32(model.model_.word_boundaries[0]))).all()
+        for s in loaded.label(documents)
+    )
+    with pytest.raises(DataError, match="labels of tokens"):
         model.tune_boundary(["no labels here"])
 
 
@@ -329,15 +298,15 @@ def test_the_dev_documents_set_the_boundary_of_the_words_unless_zero_is_asked_fo
     documents = reviews(80)
     train, dev = documents[:60], documents[60:]
     zero = tiny_labeler(boundary="zero").fit(train, dev=dev)
-    assert zero.offset_ == 0
-    assert tiny_labeler(recipe="paper").fit(train, dev=dev).offset_ == 0
-    assert tiny_labeler(loss="min-max").fit(train, dev=dev).offset_ == 0
+    assert zero.model_.word_boundaries[0] == 0
+    assert tiny_labeler(recipe="paper").fit(train, dev=dev).model_.word_boundaries[0] == 0
+    assert tiny_labeler(loss="min-max").fit(train, dev=dev).model_.word_boundaries[0] == 0
     model = tiny_labeler().fit(train, dev=dev)
-    found = model.offset_
+    found = model.model_.word_boundaries[0]
     assert found != 0
-    assert model.record_["boundary"] == {"level": "documents", "beta": 0.5}
-    model.tune_boundary(dev, level="document")  # the same rule, on the same documents
-    assert found == pytest.approx(model.offset_, abs=1e-6)
+    assert model.model_.record["boundary"] == {"by": "documents", "beta": 0.5}
+    model.tune_boundary(dev, by="documents")  # the same rule, on the same documents
+    assert found == pytest.approx(model.model_.word_boundaries[0], abs=1e-6)
     for a, b in zip(zero.label(dev), model.label(dev), strict=True):  # nothing else differs
         np.testing.assert_array_equal(a.scores, b.scores)
         assert a.output == b.output
@@ -347,27 +316,21 @@ def test_the_dev_documents_set_the_boundary_of_the_words_unless_zero_is_asked_fo
 
 def test_boundary_by_documents_lies_where_the_largest_token_decides_best(trained: Labeler) -> None:
     documents = [d.without_token_labels() for d in reviews(60, seed=5)]
-    targets = np.array([trained.names_.document_target(d) for d in documents])
+    targets = np.array([trained.model_.labels.views[0].document_target(d) for d in documents])
     largest = np.array([s.scores.max() for s in trained.label(documents)])
-    before = trained.offset_
-    try:
-        trained.tune_boundary(documents, beta=1.0, level="document")
-        found = trained.offset_
-        assert all(
-            d.decisions.any() == (m > found) for d, m in zip(trained.label(documents), largest, strict=True)
-        )
-        possible = [Counts.of(largest > cut, targets).f() for cut in [*largest - 1e-4, largest.max() + 1]]
-        assert (
-            Counts.of(largest > found, targets).f() >= max(possible) - 0.05
-        )  # the median of resampled documents
-        assert trained.record_["boundary"]["level"] == "document"
-        with pytest.raises(DataError, match="document labels"):
-            trained.tune_boundary(["no labels here"], level="document")
-        with pytest.raises(SettingError, match="not 'word'"):
-            trained.tune_boundary(documents, level="word")
-    finally:
-        trained.offset_ = before
-        trained.record_.pop("boundary", None)
+    model = Labeler()._take(trained.model_)  # the fixture stays as it is
+    model.tune_boundary(documents, beta=1.0, by="documents")
+    found = model.model_.word_boundaries[0]
+    assert all(d.decisions.any() == (m > found) for d, m in zip(model.label(documents), largest, strict=True))
+    possible = [Counts.of(largest > cut, targets).f() for cut in [*largest - 1e-4, largest.max() + 1]]
+    assert (
+        Counts.of(largest > found, targets).f() >= max(possible) - 0.05
+    )  # the median of resampled documents
+    assert model.model_.record["boundary"]["by"] == "documents"
+    with pytest.raises(DataError, match="labels of documents"):
+        model.tune_boundary(["no labels here"], by="documents")
+    with pytest.raises(SettingError, match="not 'words'"):
+        model.tune_boundary(documents, by="words")
 
 
 def test_bad_input_is_named() -> None:
@@ -416,7 +379,7 @@ def test_wrong_paths_are_refused(trained: Labeler, tmp_path: Path) -> None:
         Labeler.load(tmp_path / "nowhere")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("x")
-    with pytest.raises(ModelError, match="exists already"):
+    with pytest.raises(ModelError, match="is no model, and exaudit replaces only"):
         trained.save(tmp_path / "full")
     assert (tmp_path / "full" / "file").exists()
 
@@ -427,7 +390,7 @@ def test_a_failed_save_leaves_nothing(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folder, "save_file", full)
+    monkeypatch.setattr("exaudit.model.folder.save_file", full)
     with pytest.raises(OSError, match="No space"):
         trained.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
@@ -450,9 +413,9 @@ def test_a_tuned_run_resumes_to_the_same_weights(bert: Path, tmp_path: Path) -> 
     with pytest.raises(KeyboardInterrupt):
         fit(tmp_path / "stopped", stop=True)
     resumed = fit(tmp_path / "stopped", resume=True)
-    for a, b in zip(whole.head_.parameters(), resumed.head_.parameters(), strict=True):
+    for a, b in zip(whole.model_.head.parameters(), resumed.model_.head.parameters(), strict=True):
         assert torch.equal(a, b)
-    assert whole.encoder_.fingerprint == resumed.encoder_.fingerprint
+    assert whole.model_.encoder.fingerprint == resumed.model_.encoder.fingerprint
 
 
 def test_a_resumed_run_does_not_take_what_other_labels_taught(
@@ -470,7 +433,7 @@ def test_a_resumed_run_does_not_take_what_other_labels_taught(
         tunings += 1
         tune(*arguments, **options)
 
-    monkeypatch.setattr("exaudit.model.tuned.tune", counted)
+    monkeypatch.setattr("exaudit.model.tuning.tune", counted)
 
     def fit(given: list[Document], group: str | None = None, max_length: int | None = None) -> int:
         model = tiny_labeler(

@@ -1,6 +1,6 @@
 """Evidence joined: a model and its support set answer together for every decision."""
 
-from exaudit.audit.audited import RULES, Audited, Rule
+from exaudit.audit.audited import RULES, Audited, MultiAudited, Rule
 from exaudit.audit.auditor import Auditor, OverlapWarning
 from exaudit.audit.evidence import Evidence, Exemplar
 from exaudit.audit.fitted import FittedAdmission, FittedKNN
@@ -18,6 +18,7 @@ __all__ = [
     "FittedAdmission",
     "FittedKNN",
     "Flip",
+    "MultiAudited",
     "OverlapWarning",
     "Preview",
     "Rule",

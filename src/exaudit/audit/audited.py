@@ -8,14 +8,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from exaudit.audit.evidence import Exemplar
-from exaudit.data.labels import LabelNames
+from exaudit.audit.evidence import Exemplar, joint_json
+from exaudit.data.labels import LabelSet
 from exaudit.decide.admission import TokenAdmission
 from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SettingError
-from exaudit.model.scores import TokenScores
+from exaudit.model.scores import MultiScores, TokenScores
 
-__all__ = ["RULES", "Audited", "Rule", "check_rule"]
+__all__ = ["RULES", "Audited", "AuditedScores", "MultiAudited", "Rule", "check_rule"]
 
 Rule = Literal["exag", "exat", "knn"]
 RULES: tuple[str, ...] = get_args(Rule)
@@ -28,7 +28,7 @@ def check_rule(rule: str | None) -> None:
 
 @dataclass(frozen=True)
 class Audited(TokenScores):
-    """Scores of a document, and what the support set has to say about them.
+    """Scores of a document for one class, and what the support set has to say about them.
 
     `decisions` are those of the rule (of the model, where there is none); the decision on the document as a whole
     stays the model's. With admission, `admitted_tokens` tells which token answers may be relied on, and `admitted`
@@ -45,6 +45,10 @@ class Audited(TokenScores):
     reason: str | None = None  # why the document is refused
 
     @property
+    def views(self) -> tuple[Audited, ...]:
+        return (self,)
+
+    @property
     def decisions(self) -> npt.NDArray[np.bool_]:
         return self.margins > 0 if self.ruled is None else self.ruled
 
@@ -52,9 +56,10 @@ class Audited(TokenScores):
     def admitted_tokens(self) -> npt.NDArray[np.bool_] | None:
         return None if self.admission is None else self.admission.admitted
 
-    def to_json(self, names: LabelNames) -> dict[str, Any]:
+    def to_json(self, labels: LabelSet) -> dict[str, Any]:
         """The line that `exaudit label` writes, with the evidence of each token."""
-        line = super().to_json(names)
+        line = super().to_json(labels)
+        names = labels.views[0]
         for n, token in enumerate(line["tokens"]):
             token["label"] = int(self.decisions[n])
             if self.knn is not None:
@@ -67,3 +72,58 @@ class Audited(TokenScores):
         if self.admission is not None:
             line["admitted"], line["reason"] = self.admitted, self.reason
         return line
+
+
+@dataclass(frozen=True)
+class MultiAudited(MultiScores):
+    """The same for more than two classes, or several labels: every class by itself in `views`, and what follows.
+
+    A word's answer is admitted where that of its strongest class by the K-NN is; a document's where those of its
+    classes are, or, where it has none, that of the class that comes nearest.
+    """
+
+    views: tuple[Audited, ...]
+    admitted: bool | None = None  # of the document; None: no admission, or no document limits
+    reason: str | None = None  # why the document is refused
+
+    @property
+    def knn(self) -> npt.NDArray[np.float64] | None:
+        """f(x)^KNN of every class, counted from its decision boundary (N, C)."""
+        outputs = [view.knn for view in self.views if view.knn is not None]
+        return np.stack(outputs, 1) if outputs else None
+
+    @property
+    def strengths(self) -> npt.NDArray[Any]:
+        knn = self.knn if self.views[0].rule == "knn" else None
+        return self.margins if knn is None else knn
+
+    @property
+    def admitted_tokens(self) -> npt.NDArray[np.bool_] | None:
+        answers = [view.admitted_tokens for view in self.views if view.admitted_tokens is not None]
+        if not answers or self.knn is None:
+            return None
+        strongest = self.knn.argmax(1)  # (N,)
+        return np.asarray(np.stack(answers, 1)[np.arange(len(strongest)), strongest])
+
+    def to_json(self, labels: LabelSet) -> dict[str, Any]:
+        """The line that `exaudit label` writes, with the evidence of each token."""
+        line = super().to_json(labels)
+        knn, admitted = self.knn, self.admitted_tokens
+        for n, token in enumerate(line["tokens"]):
+            if knn is not None:
+                token["knn"] = dict(zip(labels.names, knn[n].tolist(), strict=True))
+            if self.views[0].nearest:
+                token["exemplar"] = joint_json([view.nearest[n] for view in self.views], labels)
+            if admitted is not None and knn is not None:
+                token["admitted"] = bool(admitted[n])
+                token["reason"] = self._reason(n, int(knn[n].argmax()), labels)
+        if admitted is not None:
+            line["admitted"], line["reason"] = self.admitted, self.reason
+        return line
+
+    def _reason(self, n: int, strongest: int, labels: LabelSet) -> str | None:
+        admission, names = self.views[strongest].admission, labels.views[strongest]
+        return None if admission is None else admission.reason(n, names=(names.negative, names.positive))
+
+
+AuditedScores = Audited | MultiAudited

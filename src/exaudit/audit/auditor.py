@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 import copy
+import os
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from exaudit._progress import progress
-from exaudit.audit import fitting
-from exaudit.audit.audited import Audited, Rule, check_rule
-from exaudit.audit.building import chunks
-from exaudit.audit.evidence import Evidence, Exemplar, exemplars_of
-from exaudit.audit.fitted import FittedAdmission, FittedKNN
+from exaudit.audit import edits
+from exaudit.audit.audited import AuditedScores, Rule, check_rule
+from exaudit.audit.evidence import Evidence, FoundExemplars
+from exaudit.audit.fitted import FittedAdmission, FittedKNN, Searched
 from exaudit.audit.index import ExemplarIndex
-from exaudit.audit.keeper import Keeper
+from exaudit.audit.neighbourhood import Neighbourhood, each_apart, parts, vectors_of
+from exaudit.audit.place import ModelPlace
 from exaudit.audit.policy import Policy
 from exaudit.audit.preview import Preview
 from exaudit.audit.staleness import Staleness
-from exaudit.data.document import Document
+from exaudit.data.document import Document, Label
+from exaudit.data.labels import LabelSet
 from exaudit.decide.admission import AdmissionKind
 from exaudit.decide.knn import Kind
 from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SettingError, SupportError
-from exaudit.model.labeler import as_documents
-from exaudit.model.scores import TokenScores
+from exaudit.model.documents import as_documents
+from exaudit.model.model import Model
+from exaudit.model.scores import Scores
 from exaudit.support.history import Edit
 from exaudit.support.memory import MemorySupportSet
+from exaudit.support.support_set import SupportSet
 
 __all__ = ["Auditor", "OverlapWarning"]
 
-_TOKENS, _DOCUMENTS = 1 << 16, 2048  # labelled and searched at once
 K = 8
 
 
@@ -42,7 +44,7 @@ class OverlapWarning(UserWarning):
     """Documents to fit or to score on are in the support set themselves: each finds itself, at distance 0."""
 
 
-class Auditor(Keeper):
+class Auditor:
     """Labels documents and answers for it: exemplars, decision rules, the K-NN, admission, and edits.
 
     >>> auditor = Auditor.open("model/")
@@ -55,30 +57,84 @@ class Auditor(Keeper):
     next. Scores are counted from the model's decision boundary everywhere, so that their signs are its decisions.
     """
 
-    _index: ExemplarIndex | None = None
-    _knn: FittedKNN | None = None
-    _admission: FittedAdmission | None = None
+    def __init__(
+        self,
+        model: Model | None = None,
+        support: SupportSet | None = None,
+        *,
+        place: ModelPlace | None = None,
+        device: str = "auto",
+        encoder: str | None = None,
+        stream: bool = False,
+    ) -> None:
+        """A model and a support set at hand; use `open` for those of a model folder."""
+        if place is None and (model is None or support is None):
+            raise SettingError("an Auditor needs a model and a support set; or use Auditor.open(folder)")
+        self._place, self._model, self._support = place, model, support
+        self._device, self._encoder, self._stream = device, encoder, stream
+        self._neighbourhood: Neighbourhood | None = None
+        self._knn: FittedKNN | None = None
+        self._admission: FittedAdmission | None = None
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(
+        cls,
+        model: str | os.PathLike[str],
+        *,
+        support: str | os.PathLike[str] | None = None,
+        device: str = "auto",
+        encoder: str | None = None,
+        stream: bool = False,
+    ) -> Auditor:
+        """The auditor of a model folder. Weights, support set and vectors are read when first needed.
+
+        support : folder or object-store URL of the support set; `<model>/support` by default.
+        encoder : where the model's Transformer is now, if it has moved.
+        stream : leave the vectors on disk and search them in blocks.
+        """
+        return cls(place=ModelPlace.of(model, support), device=device, encoder=encoder, stream=stream)
+
+    @property
+    def model(self) -> Model:
+        with self._lock:
+            if self._model is None:
+                assert self._place is not None
+                self._model = self._place.load_model(device=self._device, encoder=self._encoder)
+            return self._model
+
+    @property
+    def support(self) -> SupportSet:
+        with self._lock:
+            if self._support is None:
+                assert self._place is not None
+                self._support = self._place.open_support()
+            return self._support
+
+    @property
+    def labels(self) -> LabelSet:
+        return self.model.labels if self._place is None else self._place.labels
 
     @property
     def knn(self) -> FittedKNN | None:
         """The K-NN of the model folder, if one was fitted."""
         if self._knn is None and self._place is not None:
-            self._knn = FittedKNN.load(self._place.folder)
+            self._knn = FittedKNN.load(self._place.folder, len(self.labels.views))
         return self._knn
 
     @property
     def admission(self) -> FittedAdmission | None:
         """The admission limits of the model folder, if they were fitted."""
         if self._admission is None and self._place is not None:
-            self._admission = FittedAdmission.load(self._place.folder)
+            self._admission = FittedAdmission.load(self._place.folder, len(self.labels.views))
         return self._admission
 
     # -- evidence and decisions --------------------------------------------------------------------------
 
-    def neighbours(self, scores: Sequence[TokenScores], k: int = K) -> Neighbours:
-        """The k nearest exemplars of every token of documents labelled with `exemplars=True`."""
-        with self._lock:
-            return self._near(self._following(), scores, k)
+    def neighbours(self, scores: Sequence[Scores], k: int = K) -> tuple[Neighbours, ...]:
+        """The k nearest exemplars of every token of documents labelled with `exemplars=True`, as each class sees them
+        (of two classes, the positive one)."""
+        return self._near.neighbours(scores, k)
 
     def label(
         self,
@@ -87,7 +143,7 @@ class Auditor(Keeper):
         rule: Rule | None = None,
         admit: bool = False,
         nearest: bool = False,
-    ) -> list[Audited]:
+    ) -> list[AuditedScores]:
         """Decide every document and word: by the model, or by `rule` (exag, exat, knn).
 
         admit : tell which answers may be relied on. That is about the answers of the K-NN, whose decisions are
@@ -104,33 +160,54 @@ class Auditor(Keeper):
         admit: bool = False,
         nearest: bool = False,
         total: int | None = None,
-    ) -> Iterator[Audited]:
+    ) -> Iterator[AuditedScores]:
         """The same, one after another."""
         policy = self._policy(rule, admit)
-        for scores, neighbours, firsts in self._searched(documents, policy.k, nearest=nearest, total=total):
+        for scores, neighbours, firsts in self._near.search(
+            documents, policy.k, nearest=nearest, total=total
+        ):
             yield policy.audited(scores, neighbours, firsts)
 
-    def explain(self, document: Any, token: int, *, k: int | None = None) -> Evidence:
-        """Why one token (counted from 0) was decided as it was: its exemplars and the K-NN's whole sum."""
-        scores = self._scored(document, [token])
-        with self._lock:
-            index = self._following()
-            k, most, policy = self._auditing(index, k)
-            found = index.neighbours(_vectors([scores])[[token]], most, offset=scores.offset)
-            return self._evidence(scores, [token], index, found, k, policy)[0]
+    def explain(
+        self, document: Any, token: int, *, about: str | None = None, k: int | None = None
+    ) -> Evidence:
+        """Why one token (counted from 0) was decided as it was: its exemplars and the K-NN's whole sum.
+
+        about : of more than two classes the one to explain; by default the strongest.
+        """
+        scores, view, policy = self._scored(document, [token]), self._view_of(about), self._fitted_policy()
+        with self._near.index() as index:
+            k = k or (policy.k if policy.knns else min(K, len(index)))
+            offsets = self.model.word_boundaries
+            near = index.neighbours(vectors_of([scores])[[token]], max(k, policy.k), offsets=offsets)
+            exemplars = FoundExemplars(self.support, index, near)
+        return policy.evidence(scores, [token], near, exemplars, k=k, about=view)[0]
 
     def audit(
-        self, document: Any, tokens: Sequence[int] | None = None, *, k: int | None = None
-    ) -> tuple[Audited, list[Evidence]]:
-        """A document with its decisions, and the evidence for some of its tokens (the positive ones by default)."""
-        scores = self._scored(document, tokens or ())
-        asked = np.flatnonzero(scores.decisions).tolist() if tokens is None else list(tokens)
-        with self._lock:
-            index = self._following()
-            k, most, policy = self._auditing(index, k)
-            found = self._near(index, [scores], most)
-            near = found[np.array(asked, np.int64)]
-            evidence = self._evidence(scores, asked, index, near, k, policy)
+        self,
+        document: Any,
+        tokens: Sequence[int] | None = None,
+        *,
+        about: str | None = None,
+        k: int | None = None,
+    ) -> tuple[AuditedScores, list[Evidence]]:
+        """A document with its decisions, and the evidence for some of its tokens (the positive ones by default).
+
+        about : of more than two classes the one that the evidence is about; by default those that a token carries.
+        """
+        scores, view, policy = (
+            self._scored(document, tokens or ()),
+            self._view_of(about),
+            self._fitted_policy(),
+        )
+        decided = [own.decisions for c, own in enumerate(scores.views) if view in (None, c)]
+        asked = np.flatnonzero(np.any(decided, axis=0)).tolist() if tokens is None else list(tokens)
+        with self._near.index() as index:
+            k = k or (policy.k if policy.knns else min(K, len(index)))
+            found = self._near.neighbours([scores], max(k, policy.k))
+            near = [own[np.array(asked, np.int64)] for own in found]
+            exemplars = FoundExemplars(self.support, index, near)
+        evidence = policy.evidence(scores, asked, near, exemplars, k=k, about=view)
         return policy.audited(replace(scores, exemplars=None), found), evidence
 
     def preview(
@@ -144,19 +221,19 @@ class Auditor(Keeper):
         """
         rule = rule or ("exag" if self.knn is None else "knn")
         policy = self._policy(rule, admit=False)
-        before: list[Audited] = []
-        after: list[Audited] = []
-        with self._lock:
-            index = self._following()
+        before: list[AuditedScores] = []
+        after: list[AuditedScores] = []
+        with self._near.index() as index:
             trial = copy.copy(self)
-            trial._support, trial._index = MemorySupportSet.preview(self.support), None
+            trial._support, trial._neighbourhood = MemorySupportSet.preview(self.support), None
             made = edit(trial)
-            for part in chunks(as_documents(documents), tokens=_TOKENS, documents_at_most=_DOCUMENTS):
-                scores = self.labeler.label(part, exemplars=True)
+            for part in parts(as_documents(documents)):
+                scores = self.model.label(part, exemplars=True)
                 before += self._decided(policy, index, scores)
                 with index.trying(trial.support) as tried:
-                    after += self._decided(replace(policy, has_token_labels=_labelled(tried)), tried, scores)
-        return Preview.of(made, rule, before, after)
+                    trying = replace(policy, has_token_labels=tried.has_token_labels)
+                    after += self._decided(trying, tried, scores)
+        return Preview.of(made, rule, before, after, self.labels)
 
     # -- fitting -------------------------------------------------------------------------------------------
 
@@ -177,20 +254,20 @@ class Auditor(Keeper):
         """
         dev = as_documents(documents)
         self.warn_of_overlap(dev)
-        searched = [(scores, near) for scores, near, _ in self._searched(dev, k, total=len(dev))]
+        searched = self._searched(dev, k)
         if use_token_labels is None:
-            supervised = self.labeler.record_.get("loss") == "token"
-            use_token_labels = supervised and bool(self._following().exemplars.token_labels.all())
-        self._knn = fitting.fit_knn(
+            supervised = self.model.settings.loss == "token"
+            use_token_labels = supervised and bool(self.support.exemplars(vectors=False).token_labels.all())
+        self._knn = FittedKNN.fit(
             searched,
-            self.names,
+            self.labels,
             kind=kind,
             k=k,
             use_token_labels=use_token_labels,
             epochs=epochs,
             seed=seed,
             support_version=self.support.version,
-            boundary=self.labeler.offset_,
+            boundaries=self.model.word_boundaries,
         )
         if self._place is not None:
             self._knn.save(self._place.folder)
@@ -224,13 +301,12 @@ class Auditor(Keeper):
 
     def staleness(self) -> Staleness | None:
         """None where the limits fit the support set as it is; otherwise they are fitted anew, to compare."""
-        knn, kept = self._need_knn().knn, self._need_admission()
+        policy, kept = self._policy("knn", admit=True), self._need_admission()
         self.support.refresh()
-        if not kept.admission.is_stale(self.support.version):
+        if not kept.is_stale(self.support.version):
             return None
-        old = kept.admission
-        new = self._fitted_admission(kept.documents, old.kind, old.quantile, kept.use_count)
-        return Staleness(knn, old, new.admission, self.support.version)
+        anew = self._fitted_admission(kept.documents, kept.kind, kept.quantile, kept.use_count)
+        return Staleness(policy, kept, anew, self.support.version)
 
     def warn_of_overlap(self, documents: Sequence[Document]) -> None:
         """Warn where documents to be judged by the support set are in it themselves."""
@@ -242,103 +318,137 @@ class Auditor(Keeper):
                 stacklevel=3,
             )
 
+    # -- edits ---------------------------------------------------------------------------------------------
+
+    def build(
+        self,
+        documents: Sequence[Any],
+        *,
+        everything: bool = False,
+        resume: bool = True,
+        dtype: str = "float32",
+        author: str | None = None,
+        reason: str = "",
+    ) -> Edit:
+        """Make the support set from labelled documents; with `everything` in place of what is there.
+
+        A build that was stopped, at any moment and by any means, goes on when it is started again with the same
+        documents, and ends with the same set.
+        """
+        labelled = edits.labelled(documents, self.labels)
+        if self._support is None and self._place is not None and not self._place.has_support():
+            self.model.label(labelled[:1], exemplars=True)  # a model without exemplars says so first
+            self._support = self._place.create_support(dtype=dtype, author=author, reason=reason)
+        return edits.build(
+            self.model,
+            self.support,
+            labelled,
+            everything=everything,
+            resume=resume,
+            author=author,
+            reason=reason,
+        )
+
+    def add(
+        self, documents: Sequence[Any], *, replace: bool = False, author: str | None = None, reason: str = ""
+    ) -> Edit:
+        """Add labelled documents, as one edit; with `replace` in place of those of the same id."""
+        labelled = edits.labelled(documents, self.labels)
+        return edits.add(self.model, self.support, labelled, replace=replace, author=author, reason=reason)
+
+    def relabel(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
+        """Change the label of a document of the support set; to several names where documents may have several."""
+        return self.support.relabel_document(id, label, author=author, reason=reason)
+
+    def relabel_token(
+        self,
+        id: str,
+        position: int,
+        label: int | Label | None,
+        *,
+        author: str | None = None,
+        reason: str = "",
+    ) -> Edit:
+        """Change the label of one token (counted from 0); see `SupportSet.relabel_token`."""
+        return self.support.relabel_token(id, position, label, author=author, reason=reason)
+
+    def remove(self, ids: str | Sequence[str], *, author: str | None = None, reason: str = "") -> Edit:
+        """Remove documents from the support set, all or none of them."""
+        return self.support.remove(ids, author=author, reason=reason)
+
+    def undo(self, *, author: str | None = None, reason: str = "") -> Edit:
+        """Take back the last edit that stands."""
+        return self.support.undo(author=author, reason=reason)
+
+    def redo(self, *, author: str | None = None, reason: str = "") -> Edit:
+        """Do again what was undone last."""
+        return self.support.redo(author=author, reason=reason)
+
+    def overlap(self, documents: Sequence[Document]) -> list[str]:
+        """Ids of the documents that are in the support set with the same text."""
+        return edits.overlap(self.support, documents)
+
     # -- inside --------------------------------------------------------------------------------------------
 
-    def _following(self) -> ExemplarIndex:
-        """The index, up to date."""
+    @property
+    def _near(self) -> Neighbourhood:
         with self._lock:
-            support = self.support
-            support.refresh()
-            if self._index is None:
-                device = self.labeler.head_.weight.device
-                self._index = ExemplarIndex(support, device=device, stream=self._stream)
-            self._index.follow(support)
-            return self._index
+            if self._neighbourhood is None:
+                self._neighbourhood = Neighbourhood(self.model, self.support, stream=self._stream)
+            return self._neighbourhood
 
-    def _near(self, index: ExemplarIndex, scores: Sequence[TokenScores], k: int) -> Neighbours:
-        return index.neighbours(_vectors(scores), k, offset=self.labeler.offset_)
+    def _searched(self, documents: Sequence[Document], k: int) -> list[Searched]:
+        found = self._near.search(documents, k, total=len(documents))
+        return [(scores, neighbours) for scores, neighbours, _ in found]
 
-    def _searched(
-        self, documents: Iterable[Any], k: int, *, nearest: bool = False, total: int | None = None
-    ) -> Iterator[tuple[TokenScores, Neighbours, tuple[Exemplar, ...]]]:
-        """Documents with the exemplars of their tokens, the nearest of them in their documents where asked for."""
-        parts = chunks(_each(documents), tokens=_TOKENS, documents_at_most=_DOCUMENTS)
-        with progress(total=total, unit="doc", desc="audit") as bar:
-            for part in parts:
-                scores = self.labeler.label(part, exemplars=True)
-                with self._lock:
-                    index = self._following()
-                    found = self._near(index, scores, k)
-                    firsts = exemplars_of(self.support, index, found.take(1)) if nearest else []
-                for one, mine in _apart(scores):
-                    yield one, found[mine], tuple(first for (first,) in firsts[mine])
-                bar.update(len(part))
+    def _decided(self, policy: Policy, index: ExemplarIndex, scores: Sequence[Scores]) -> list[AuditedScores]:
+        views = index.neighbours(vectors_of(scores), policy.k, offsets=self.model.word_boundaries)
+        return [policy.audited(one, [found[mine] for found in views]) for one, mine in each_apart(scores)]
 
-    def _scored(self, document: Any, tokens: Sequence[int]) -> TokenScores:
+    def _scored(self, document: Any, tokens: Sequence[int]) -> Scores:
         """One document with its vectors; the tokens asked for must be there."""
-        (scores,) = self.labeler.label(as_documents([document]), exemplars=True)
+        (scores,) = self.model.label(as_documents([document]), exemplars=True)
         for n in tokens:
             if not 0 <= n < len(scores.document.tokens):
                 count = len(scores.document.tokens)
                 raise SettingError(f"the document has {count} tokens, from 0; there is no token {n}")
         return scores
 
-    def _auditing(self, index: ExemplarIndex, k: int | None) -> tuple[int, int, Policy]:
-        """Exemplars to show, exemplars to find, and all that was fitted, for the model's own decisions."""
-        knn = None if self.knn is None else self._need_knn().knn
-        limits = None if knn is None or self.admission is None else self.admission.admission
-        if limits is not None and knn is not None and limits.knn != knn.fingerprint():
-            limits = None  # of an earlier K-NN
-        policy = Policy(None, knn, limits, False)
-        shown = k or (min(K, len(index)) if knn is None else knn.k)
-        return shown, max(shown, policy.k), policy
-
-    def _evidence(
-        self,
-        scores: TokenScores,
-        asked: Sequence[int],
-        index: ExemplarIndex,
-        found: Neighbours,
-        k: int,
-        policy: Policy,
-    ) -> list[Evidence]:
-        """What there is to say about some tokens, of which `found` has the exemplars."""
-        knn, names = policy.knn, (self.names.negative, self.names.positive)
-        limits = None if knn is None or policy.admission is None else policy.admission.tokens(knn, found)
-        weights = None if knn is None else knn.weights(found)
-        return [
-            Evidence(
-                position=n,
-                token=scores.document.tokens[n],
-                score=float(scores.margins[n]),
-                decision=int(scores.decisions[n]),
-                exemplars=exemplars[:k],
-                explanation=None if knn is None else knn.explain(found, i),
-                refusal=None if limits is None else limits.reason(i, names=names),
-            )
-            for i, (n, exemplars) in enumerate(
-                zip(asked, exemplars_of(self.support, index, found, weights), strict=True)
-            )
-        ]
-
-    def _decided(self, policy: Policy, index: ExemplarIndex, scores: list[TokenScores]) -> list[Audited]:
-        found = self._near(index, scores, policy.k)
-        return [policy.audited(one, found[mine]) for one, mine in _apart(scores)]
+    def _view_of(self, name: str | None) -> int | None:
+        names = [view.positive for view in self.labels.views]
+        if name is None:
+            return None
+        if name not in names:
+            raise SettingError(f"words are not decided for {name!r}; they are for {', '.join(names)}")
+        return names.index(name)
 
     def _policy(self, rule: Rule | None, admit: bool) -> Policy:
         check_rule(rule)
         rule = "knn" if admit and rule is None else rule
+        has_token_labels = False
+        if rule == "exat":
+            with self._near.index() as index:
+                has_token_labels = index.has_token_labels
         return Policy(
+            self.labels,
             rule,
-            knn=self._need_knn().knn if admit or rule == "knn" else None,
-            admission=self._need_admission().admission if admit else None,
-            has_token_labels=rule == "exat" and _labelled(self._following()),
+            knns=self._need_knn().knns if admit or rule == "knn" else (),
+            admissions=self._need_admission().views if admit else (),
+            has_token_labels=has_token_labels,
         )
+
+    def _fitted_policy(self) -> Policy:
+        """The model's own decisions, with all that was fitted to say about them."""
+        knns = () if self.knn is None else self._need_knn().knns
+        limits = self.admission if knns else None
+        if limits is not None and not limits.fits(knns):
+            limits = None  # of an earlier K-NN
+        return Policy(self.labels, knns=knns, admissions=() if limits is None else limits.views)
 
     def _need_knn(self) -> FittedKNN:
         if self.knn is None:
             raise SupportError("no K-NN was fitted for this model yet; fit one first (exaudit knn fit)")
-        self.knn.check_boundary(self.labeler.offset_)
+        self.knn.check_boundaries(self.model.word_boundaries)
         return self.knn
 
     def _need_admission(self) -> FittedAdmission:
@@ -349,45 +459,13 @@ class Auditor(Keeper):
     def _fitted_admission(
         self, documents: Sequence[Document], kind: AdmissionKind, quantile: float | None, use_count: bool
     ) -> FittedAdmission:
-        knn = self._need_knn().knn
-        limits = fitting.fit_admission(
-            [(scores, near) for scores, near, _ in self._searched(documents, knn.k, total=len(documents))],
-            self.names,
-            knn,
+        knns = self._need_knn().knns
+        return FittedAdmission.fit(
+            self._searched(documents, knns[0].k),
+            self.labels,
+            knns,
             kind=kind,
             quantile=quantile,
             use_count=use_count,
             support_version=self.support.version,
         )
-        targets = [self.names.document_target(document) for document in documents]
-        kept = [
-            replace(document, label=None if target is None else self.names.name(target))
-            for document, target in zip(documents, targets, strict=True)
-        ]
-        return FittedAdmission(limits, tuple(kept), use_count)
-
-
-def _each(documents: Iterable[Any]) -> Iterator[Document]:
-    for number, item in enumerate(documents, 1):
-        (document,) = as_documents([item])
-        yield document if isinstance(item, Document) else replace(document, id=str(number))
-
-
-def _labelled(index: ExemplarIndex) -> bool:
-    return bool(index.exemplars.token_labels.any())
-
-
-def _vectors(scores: Sequence[TokenScores]) -> npt.NDArray[np.float32]:
-    vectors = [one.exemplars for one in scores if one.exemplars is not None]
-    if not vectors or len(vectors) < len(scores):
-        raise SettingError("there are no exemplar vectors: label the documents with exemplars=True")
-    return np.concatenate(vectors)  # (N, M)
-
-
-def _apart(scores: Sequence[TokenScores]) -> Iterator[tuple[TokenScores, slice]]:
-    """Each document without its vectors, which are large, and where its tokens are among all."""
-    start = 0
-    for one in scores:
-        stop = start + len(one.document.tokens)
-        yield replace(one, exemplars=None), slice(start, stop)
-        start = stop

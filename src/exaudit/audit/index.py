@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -47,6 +47,11 @@ class ExemplarIndex:
     def __len__(self) -> int:
         return len(self.exemplars)
 
+    @property
+    def has_token_labels(self) -> bool:
+        """Whether any exemplar has a label of its own."""
+        return bool(self.exemplars.token_labels[:, 0].any())
+
     def follow(self, support: SupportSet) -> None:
         """Catch up with the edits of the set since the last look."""
         if support.number == self._number:
@@ -81,20 +86,28 @@ class ExemplarIndex:
             # The set may give these row numbers to others: their places here are nobody's from now on.
             self._row[places:] = self._row[places - 1] if places else -1
 
-    def neighbours(self, vectors: npt.NDArray[Any], k: int, *, offset: float = 0.0) -> Neighbours:
-        """The k nearest exemplars of each vector; their scores are counted from the decision boundary `offset`."""
+    def neighbours(
+        self, vectors: npt.NDArray[Any], k: int, *, offsets: Sequence[float]
+    ) -> tuple[Neighbours, ...]:
+        """The k nearest exemplars of each vector, as each class sees them: with its own scores and labels.
+
+        offsets : the decision boundaries of the classes, from which their scores are counted.
+        """
         if not len(self):
             raise SupportError("the support set is empty; build it, or add documents, first")
         distances, places = self._search.search(vectors, k)  # (N, K) each
         rows = self._row[places]  # (N, K)
         at = self.at(rows)  # (N, K)
         found = self.exemplars
-        return Neighbours(
-            distances=distances,
-            scores=found.scores[at] - np.float32(offset),
-            labels=found.labels[at],
-            token_labels=found.token_labels[at],
-            rows=rows,
+        return tuple(
+            Neighbours(
+                distances=distances,
+                scores=found.scores[at, c] - np.float32(offset),
+                labels=found.labels[at, c],
+                token_labels=found.token_labels[at, c],
+                rows=rows,
+            )
+            for c, offset in enumerate(offsets)
         )
 
     def at(self, rows: Rows) -> Rows:

@@ -7,17 +7,17 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from exaudit.data.labels import LabelNames
+from exaudit.data.labels import LabelSet
 from exaudit.errors import ModelError
-from exaudit.model.folder import read_description
-from exaudit.model.labeler import Labeler
-
-if TYPE_CHECKING:  # a support set in memory needs no Lance, so Lance is imported when a stored one is opened
-    from exaudit.support.store import LanceSupportSet
+from exaudit.model.folder import load_model, read_description
+from exaudit.model.model import Model
+from exaudit.support.support_set import SupportSet
 
 __all__ = ["ModelPlace"]
+
+# A support set in memory needs no Lance, so the store is imported when a stored set is opened.
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ModelPlace:
 
     folder: Path
     location: str  # of the support set
-    names: LabelNames
+    labels: LabelSet
     width: int  # M
     fingerprint: str  # of all that the exemplar vectors depend on
 
@@ -38,39 +38,40 @@ class ModelPlace:
         location = os.fspath(folder / "support" if support is None else support)
         try:
             head = description["head"]
-            names = LabelNames.from_json(description["labels"])
+            labels = LabelSet.from_json(description["labels"])
             width = head["filters"] * len(head["widths"])
-            return cls(folder, location, names, width, _fingerprint(description))
+            return cls(folder, location, labels, width, _fingerprint(description))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{folder} is damaged ({error!r}); restore the folder or train again") from error
 
-    @property
-    def labels(self) -> tuple[str, str]:
-        return self.names.negative, self.names.positive
-
-    def load_labeler(self, *, device: str, encoder: str | None) -> Labeler:
-        return Labeler.load(self.folder, device=device, encoder=encoder)
+    def load_model(self, *, device: str, encoder: str | None) -> Model:
+        return load_model(self.folder, device=device, encoder=encoder)
 
     def has_support(self) -> bool:
         from exaudit.support.store import LanceSupportSet
 
         return LanceSupportSet.exists(self.location)
 
-    def open_support(self) -> LanceSupportSet:
+    def open_support(self) -> SupportSet:
         """The support set, if it was made with this very model."""
         from exaudit.support.store import LanceSupportSet
 
         return LanceSupportSet.open(
-            self.location, width=self.width, labels=self.labels, model=self.fingerprint
+            self.location,
+            width=self.width,
+            labels=self.labels.names,
+            kind=self.labels.kind,
+            model=self.fingerprint,
         )
 
-    def create_support(self, *, dtype: str, author: str | None, reason: str) -> LanceSupportSet:
+    def create_support(self, *, dtype: str, author: str | None, reason: str) -> SupportSet:
         from exaudit.support.store import LanceSupportSet
 
         return LanceSupportSet.create(
             self.location,
             width=self.width,
-            labels=self.labels,
+            labels=self.labels.names,
+            kind=self.labels.kind,
             model=self.fingerprint,
             dtype=dtype,
             author=author,

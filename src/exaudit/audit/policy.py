@@ -7,59 +7,144 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from exaudit.audit.audited import Audited, Rule
-from exaudit.audit.evidence import Exemplar
+from exaudit.audit.audited import Audited, AuditedScores, MultiAudited, Rule
+from exaudit.audit.evidence import Evidence, Exemplar, FoundExemplars
+from exaudit.data.labels import LabelSet
 from exaudit.decide.admission import Admission
 from exaudit.decide.knn import KNN
 from exaudit.decide.neighbours import Neighbours
 from exaudit.decide.rules import exag, exat
-from exaudit.model.scores import TokenScores
+from exaudit.model.scores import MultiScores, Scores, TokenScores
 
 __all__ = ["Policy"]
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Scores are counted from the model's decision boundary throughout, so that its decisions are their signs."""
+    """Scores are counted from the model's decision boundary throughout, so that its decisions are their signs.
 
-    rule: Rule | None
-    knn: KNN | None
-    admission: Admission | None
-    has_token_labels: bool  # whether any exemplar of the support set has one
+    What is fitted, and all evidence, comes once for each class of `labels.views`.
+    """
+
+    labels: LabelSet
+    rule: Rule | None = None
+    knns: tuple[KNN, ...] = ()
+    admissions: tuple[Admission, ...] = ()
+    has_token_labels: bool = False  # whether any exemplar of the support set has one
 
     @property
     def k(self) -> int:
         """How many exemplars each token needs."""
-        return 1 if self.knn is None else self.knn.k
+        return max((knn.k for knn in self.knns), default=1)
 
     def audited(
-        self, scores: TokenScores, neighbours: Neighbours, nearest: Sequence[Exemplar] = ()
+        self,
+        scores: Scores,
+        neighbours: Sequence[Neighbours],
+        nearest: Sequence[tuple[Exemplar, ...]] = (),
+    ) -> AuditedScores:
+        """The decisions on one document, given the exemplars of its tokens (and the nearest, in their documents)."""
+        views = tuple(
+            self._view(c, view, neighbours[c], nearest[c] if nearest else ())
+            for c, view in enumerate(scores.views)
+        )
+        if isinstance(scores, TokenScores):
+            return views[0]
+        admitted, reason = self._whole(scores, views)
+        return MultiAudited(
+            scores.document, views, scores.one_of, scores.exemplars, admitted=admitted, reason=reason
+        )
+
+    def evidence(
+        self,
+        scores: Scores,
+        asked: Sequence[int],
+        near: Sequence[Neighbours],
+        exemplars: FoundExemplars,
+        *,
+        k: int,
+        about: int | None = None,
+    ) -> list[Evidence]:
+        """What there is to say about some tokens of a document, given the exemplars of just these.
+
+        Of more than two classes it is about those that the token carries, or the one that comes nearest; or about
+        the one asked for.
+        """
+        carried = _classes(scores) if about is None else [(about,)] * len(scores.document.tokens)
+        return [
+            self._evidence(scores, n, c, near[c][i : i + 1], exemplars, i, k)
+            for i, n in enumerate(asked)
+            for c in carried[n]
+        ]
+
+    def _evidence(
+        self, scores: Scores, n: int, c: int, near: Neighbours, exemplars: FoundExemplars, i: int, k: int
+    ) -> Evidence:
+        """Of token n and class c, whose exemplars were found as the i-th."""
+        view, knn = scores.views[c], self.knns[c] if self.knns else None
+        names = self.labels.views[c].negative, self.labels.views[c].positive
+        explanation = weights = refusal = None
+        if knn is not None:
+            explanation, weights = knn.explain(near, 0, names=names), knn.weights(near)[0]
+            if self.admissions:
+                refusal = self.admissions[c].tokens(knn, near).reason(0, names=names)
+        return Evidence(
+            position=n,
+            token=scores.document.tokens[n],
+            score=float(view.margins[n]),
+            decision=int(view.decisions[n]),
+            exemplars=exemplars.of(i, c, k=k, weights=weights),
+            explanation=explanation,
+            refusal=refusal,
+            about=None if isinstance(scores, TokenScores) else names[1],
+        )
+
+    def _view(
+        self, c: int, scores: TokenScores, neighbours: Neighbours, nearest: tuple[Exemplar, ...]
     ) -> Audited:
-        """The decisions on one document, given the exemplars of its tokens."""
+        """The decisions of one class."""
         ruled = output = tokens = admitted = reason = None
         if self.rule == "exag":
             ruled = exag(scores.margins, neighbours)
         elif self.rule == "exat":
             ruled = exat(scores.margins, neighbours, has_token_labels=self.has_token_labels)
-        if self.knn is not None:
-            output = self.knn.output(neighbours)
+        if self.knns:
+            knn = self.knns[c]
+            output = knn.output(neighbours)
             if self.rule == "knn":
-                ruled = self.knn.decide(output) > 0
-            output = output - self.knn.offset
-        if self.admission is not None and self.knn is not None:
-            tokens = self.admission.tokens(self.knn, neighbours)
-            if self.admission.document_limits is not None:
-                whole = self.admission.documents(tokens.admitted, np.zeros(len(neighbours), np.int64), 1)
-                admitted, reason = bool(whole.admitted[0]), whole.reason(0)
+                ruled = knn.decide(output) > 0
+            output = output - knn.offset
+            if self.admissions:
+                tokens = self.admissions[c].tokens(knn, neighbours)
+                if self.admissions[c].document_limits is not None:
+                    of_token = np.zeros(len(neighbours), np.int64)
+                    whole = self.admissions[c].documents(tokens.admitted, of_token, 1)
+                    admitted, reason = bool(whole.admitted[0]), whole.reason(0)
         plain = {field.name: getattr(scores, field.name) for field in fields(TokenScores)}
         return Audited(
             **plain,
             rule=self.rule,
             ruled=ruled,
             neighbours=neighbours,
-            nearest=tuple(nearest),
+            nearest=nearest,
             knn=output,
             admission=tokens,
             admitted=admitted,
             reason=reason,
         )
+
+    def _whole(self, scores: MultiScores, views: Sequence[Audited]) -> tuple[bool | None, str | None]:
+        """Whether a document's answer is admitted, and why not: by the classes that it consists of."""
+        deciding = scores.decided or (int(scores.outputs.argmax()),)
+        if any(views[c].admitted is None for c in deciding):
+            return None, None
+        refused = [f"{self.labels.names[c]}: {views[c].reason}" for c in deciding if not views[c].admitted]
+        return not refused, "; ".join(refused) or None
+
+
+def _classes(scores: Scores) -> list[tuple[int, ...]]:
+    """The classes that each token carries, or the one that comes nearest."""
+    if isinstance(scores, TokenScores):
+        return [(0,)] * len(scores.document.tokens)
+    nearest = scores.margins.argmax(1).tolist()  # (N,)
+    return [classes or (c,) for classes, c in zip(scores.word_classes, nearest, strict=True)]

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
-from exaudit.audit.audited import Audited
+from exaudit.audit.audited import Audited, AuditedScores
+from exaudit.data.labels import LabelSet
 from exaudit.support.history import Edit
 
 __all__ = ["Flip", "Preview"]
+
+Decision = int | tuple[str, ...]  # of two classes 0 or 1, otherwise the classes that the token carries
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,8 @@ class Flip:
     id: str
     position: int
     token: str
-    before: int
-    after: int
+    before: Decision
+    after: Decision
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,21 @@ class Preview:
     flips: tuple[Flip, ...]
 
     @classmethod
-    def of(cls, edit: Edit, rule: str, before: Sequence[Audited], after: Sequence[Audited]) -> Preview:
+    def of(
+        cls,
+        edit: Edit,
+        rule: str,
+        before: Sequence[AuditedScores],
+        after: Sequence[AuditedScores],
+        labels: LabelSet,
+    ) -> Preview:
         flips = []
         for old, new in zip(before, after, strict=True):
-            for n in np.flatnonzero(old.decisions != new.decisions).tolist():
-                token, was = old.document.tokens[n], int(old.decisions[n])
-                flips.append(Flip(old.document.id, n, token, was, 1 - was))
-        tokens = sum(len(one.decisions) for one in before)
+            rows = zip(old.document.tokens, _decisions(old, labels), _decisions(new, labels), strict=True)
+            for n, (token, was, then) in enumerate(rows):
+                if was != then:
+                    flips.append(Flip(old.document.id, n, token, was, then))
+        tokens = sum(len(one.document.tokens) for one in before)
         return cls(edit, rule, len(before), tokens, tuple(flips))
 
     def to_json(self) -> dict[str, Any]:
@@ -54,3 +63,9 @@ class Preview:
             "tokens": self.tokens,
             "flips": [asdict(flip) for flip in self.flips],
         }
+
+
+def _decisions(audited: AuditedScores, labels: LabelSet) -> Sequence[Decision]:
+    if isinstance(audited, Audited):
+        return [int(decided) for decided in audited.decisions.tolist()]
+    return [tuple(labels.names[c] for c in sorted(classes)) for classes in audited.word_classes]

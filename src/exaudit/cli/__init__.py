@@ -21,10 +21,13 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
     from typer.main import get_command
 
     from exaudit.cli.app import app
+    from exaudit.cli.wording import name_options, speak_of
     from exaudit.errors import ExauditError
 
+    command = get_command(app)
+    speak_of(command, arguments)
     try:
-        status = get_command(app).main(arguments, prog_name="exaudit", standalone_mode=False)
+        status = command.main(arguments, prog_name="exaudit", standalone_mode=False)
         return _fail("interrupted", 130) if status == 130 else int(status or 0)  # typer turns Ctrl-C into 130
     except typer.Abort:
         return _fail("interrupted", 130)
@@ -36,7 +39,7 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
         if _is_usage(error):
             return _fail(_usage_message(error), 2)
         if isinstance(error, ExauditError):
-            return _fail(str(error))
+            return _fail(name_options(str(error)))
         if isinstance(error, BrokenPipeError):  # the reader of our output has gone: say nothing more
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit.cli.auditing import AsJson, Stream, SupportAt, opened
-from exaudit.cli.options import Device, Encoder, Model
+from exaudit.cli.auditor import opened
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
@@ -72,15 +72,20 @@ def show(model: Model, support: SupportAt = None, as_json: AsJson = False) -> No
 def _print(auditor: Auditor, fitted: FittedAdmission, as_json: bool) -> None:
     from exaudit.audit.staleness import limits_text
 
-    limits, names = fitted.admission, auditor.names
-    stale = limits.is_stale(auditor.support.version)
+    stale = fitted.is_stale(auditor.support.version)
     if as_json:
-        value = {**limits.to_json(), "documents": len(fitted.documents), "stale": stale}
+        limits = [view.to_json() for view in fitted.views]
+        of_class = {"classes": dict(zip(auditor.labels.names, limits, strict=False))}
+        value = {
+            **(limits[0] if len(limits) == 1 else of_class),
+            "documents": len(fitted.documents),
+            "stale": stale,
+        }
         typer.echo(json.dumps(value, ensure_ascii=False))
         return
-    for what, limit in limits_text(limits, (names.negative, names.positive)).items():
+    for what, limit in limits_text(fitted.views, auditor.labels).items():
         typer.echo(f"{what:<34} {limit:>14}")
     told = "stale: the support set has changed since" if stale else "the support set as it is"
     typer.echo(
-        f"fitted on {len(fitted.documents)} documents and version {limits.support_version[:8]} ({told})"
+        f"fitted on {len(fitted.documents)} documents and version {fitted.support_version[:8]} ({told})"
     )

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit.cli.auditing import AsJson, Stream, SupportAt, clean, opened
-from exaudit.cli.options import Device, Encoder, Model, say
+from exaudit.cli.auditor import opened
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, clean, named, say
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from exaudit.audit import Audited, Evidence, Exemplar
+    from exaudit.audit import Evidence, Exemplar
+    from exaudit.audit.audited import AuditedScores
     from exaudit.data.document import Document
-    from exaudit.data.labels import LabelNames
+    from exaudit.data.labels import LabelNames, LabelSet
 
 __all__ = ["audit"]
 
@@ -35,6 +36,10 @@ def audit(
     token: Annotated[
         list[int] | None, typer.Option("--token", help="Audit this token, counted from 0; may be repeated.")
     ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(help="Of more than two classes, the one to explain; by default those of the word."),
+    ] = None,
     k: Annotated[
         int | None, typer.Option("-k", "--k", min=1, help="Exemplars to show for each token.")
     ] = None,
@@ -47,13 +52,13 @@ def audit(
     """Show which words the model flags, and for each (or any chosen) word its nearest exemplars in context."""
     document = _document(text, id, reading)
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
-        audited, evidence = auditor.audit(document, token or None, k=k)
-        names = auditor.names
+        audited, evidence = auditor.audit(document, token or None, about=about, k=k)
+        labels = auditor.labels
     if as_json:
-        value = {**audited.to_json(names), "evidence": [each.to_json() for each in evidence]}
+        value = {**audited.to_json(labels), "evidence": [each.to_json() for each in evidence]}
         typer.echo(json.dumps(value, ensure_ascii=False))
         return
-    _print(audited, evidence, names)
+    _print(audited, evidence, labels)
     if auditor.knn is None:
         say("no K-NN was fitted, so the exemplars have no weights (exaudit knn fit)")
 
@@ -83,31 +88,49 @@ def _document(text: str, id: str | None, reading: Reading) -> Document:
     raise DataError(f"there is no document {id!r}", path)
 
 
-def _print(audited: Audited, evidence: list[Evidence], names: LabelNames) -> None:
+def _print(audited: AuditedScores, evidence: list[Evidence], labels: LabelSet) -> None:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
     sentence = Text()
-    for n, word in enumerate(audited.document.tokens):
-        sentence.append(" " if n else "").append(
-            clean(word), style="bold red" if audited.decisions[n] else ""
-        )
+    for n, (word, classes) in enumerate(
+        zip(audited.document.tokens, _word_classes(audited, labels), strict=True)
+    ):
+        flagged = classes is not None
+        sentence.append(" " if n else "").append(clean(word), style="bold red" if flagged else "")
+        sentence.append(f"/{clean(classes)}" if classes else "", style="dim")
     console.print(sentence)
-    verdict = Text(f"{clean(names.name(audited.decision))}  score {audited.output:+.3f}", style="bold")
-    if audited.admission is not None:
-        count = int(audited.admission.admitted.sum())
-        verdict.append(f"  {count} of {len(audited.document.tokens)} tokens admitted", style="not bold")
+    decided = named(tuple(labels.names[c] for c in audited.decided))
+    score = max(view.output for view in audited.views)
+    verdict = Text(f"{clean(decided)}  score {score:+.3f}", style="bold")
+    if (admitted := audited.admitted_tokens) is not None:
+        verdict.append(f"  {int(admitted.sum())} of {len(admitted)} tokens admitted", style="not bold")
     if audited.admitted is not None:
-        verdict.append("  admitted" if audited.admitted else f"  refused: {audited.reason}", style="not bold")
+        refused = f"  refused: {clean(audited.reason or '')}"
+        verdict.append("  admitted" if audited.admitted else refused, style="not bold")
     console.print(verdict)
     if not evidence:
         console.print(Text("no word is flagged; choose one with --token", style="dim"))
+    views = {names.positive: names for names in labels.views}
     for each in evidence:
+        names = labels.views[0] if each.about is None else views[each.about]
         console.print()
         console.print(_heading(each, names))
         for rank, exemplar in enumerate(each.exemplars, 1):
             console.print(_line(rank, exemplar, names))
+
+
+def _word_classes(audited: AuditedScores, labels: LabelSet) -> list[str | None]:
+    """What to write behind each word: its classes (nothing where there are but two); None where it carries none."""
+    from exaudit.audit import Audited
+
+    if isinstance(audited, Audited):
+        return ["" if decided else None for decided in audited.decisions.tolist()]
+    return [
+        named(tuple(labels.names[c] for c in classes)) if classes else None
+        for classes in audited.word_classes
+    ]
 
 
 def _heading(evidence: Evidence, names: LabelNames) -> Text:
@@ -132,7 +155,7 @@ def _line(rank: int, exemplar: Exemplar, names: LabelNames) -> Text:
     known = "" if exemplar.token_label is None else f", token {exemplar.token_label}"
     line = Text(f"{rank:>3}  distance {exemplar.distance:8.3f}  weight {weight}")
     line.append(f"  predicted {clean(names.name(exemplar.prediction))} {exemplar.score:+.2f}")
-    line.append(f"  labelled {clean(exemplar.label)}{known}  ")
+    line.append(f"  labelled {clean(named(exemplar.label))}{known}  ")
     line.append(f"{clean(exemplar.id)}:{exemplar.position}  ", style="dim")
     first, last = max(0, exemplar.position - _AROUND), exemplar.position + _AROUND + 1
     before, after = exemplar.tokens[first : exemplar.position], exemplar.tokens[exemplar.position + 1 : last]

@@ -1,4 +1,4 @@
-"""exaudit boundary: move the decision boundary of the tokens, with a few labelled documents."""
+"""exaudit boundary: move the decision boundary of the words, with a few labelled documents."""
 
 from __future__ import annotations
 
@@ -18,27 +18,35 @@ def boundary(
     model: Model,
     reading: Reading,
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Documents with labels.")] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="tokens|documents|zero",
+            help="Set it by the labels of tokens, by those of documents where words were never labelled, or put it "
+            "at zero, as in the paper.",
+        ),
+    ] = "tokens",
     documents: Annotated[int | None, typer.Option(help="Use only the first so many documents.")] = None,
     beta: Annotated[float, typer.Option(help="Which F-score to raise; 0.5 prefers precision.")] = 0.5,
-    by: Annotated[
-        str, typer.Option(help="Which labels to use: token, or document where words were never labelled.")
-    ] = "token",
-    reset: Annotated[bool, typer.Option("--reset", help="Put the boundary back to 0.")] = False,
     device: Device = "auto",
     encoder: Encoder = None,
 ) -> None:
-    """Tune one number, the offset of the token decisions, and store it in the model folder."""
+    """Set the boundary above which a word is flagged, and store it in the model folder."""
     from exaudit.errors import SettingError
-    from exaudit.model import folder
-    from exaudit.model.labeler import Labeler
+    from exaudit.model.boundaries import with_boundary, with_boundary_at_zero
+    from exaudit.model.folder import load_model, update_model
 
-    if file is None and not reset:
-        raise SettingError("give a FILE to tune the boundary on, or --reset to put it back to 0")
-    labeler = Labeler.load(model, device=device, encoder=encoder)
-    if file is None or reset:
-        labeler.offset_ = 0.0
-        labeler.record_.pop("boundary", None)
+    if (file is None) != (by == "zero"):
+        raise SettingError(
+            "a boundary at zero needs no FILE" if file else "give a FILE to set the boundary by, or `by=zero`"
+        )
+    if documents is not None and documents < 1:
+        raise SettingError(f"`documents` is {documents}; it must be 1 or more")
+    loaded = load_model(model, device=device, encoder=encoder)
+    if file is None:
+        moved = with_boundary_at_zero(loaded)
     else:
-        labeler.tune_boundary(reading.read(file)[:documents], beta=beta, level=by)
-    folder.update(labeler, model)
-    typer.echo(f"decision boundary of the tokens: {labeler.offset_:.4f}")
+        moved = with_boundary(loaded, reading.read(file)[:documents], beta=beta, by=by)
+    update_model(moved, model)
+    for view, value in zip(moved.labels.views, moved.word_boundaries, strict=True):
+        typer.echo(f"decision boundary of the words, {view.positive}: {value:.4f}")

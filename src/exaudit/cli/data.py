@@ -11,6 +11,7 @@ import typer
 
 from exaudit.cli.options import say
 from exaudit.cli.reading import Reading, reads
+from exaudit.cli.wording import name_options
 
 __all__ = ["app"]
 
@@ -20,7 +21,7 @@ app = typer.Typer(help="Files of documents.", no_args_is_help=True)
 @app.command()
 @reads
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file, or a folder that `datasets` saved.")],
     reading: Reading,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -28,10 +29,10 @@ def check(
     from exaudit.data.check import check as inspect
     from exaudit.errors import DataError
 
-    if not file.is_file():
+    if not file.exists():
         raise DataError("there is no such file; check the path", file)
     report = inspect(file, **asdict(reading))
-    typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else report.render())
+    typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else name_options(report.render()))
     if report.errors:
         raise typer.Exit(1)
 
@@ -41,7 +42,11 @@ def sample(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write the files.")],
     seed: Annotated[int, typer.Option()] = 0,
 ) -> None:
-    """Write the built-in sample: reviews and learner sentences, with token-level truth."""
+    """Write the built-in samples, with token-level truth.
+
+    Reviews (two classes), learner sentences (right or wrong), requests to a town hall (twenty classes), and
+    complaints about a hotel (several labels each).
+    """
     from exaudit.data.sample import write_sample
 
     for path in write_sample(folder, seed=seed):
@@ -68,7 +73,7 @@ def fetch(
 
     known = data_sets.catalogue()
     if name == "list":
-        typer.echo("\n\n".join(data.summary() for data in known.values()))
+        typer.echo(name_options("\n\n".join(data.summary() for data in known.values())))
         return
     if name in known:
         say(known[name].licence_text() + "\n")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,8 +33,13 @@ def demo(
 
     from exaudit.analyse.evaluation import Evaluation
     from exaudit.data.sample import sample_splits, write_sample
-    from exaudit.model.labeler import Labeler
+    from exaudit.model.folder import save_model
+    from exaudit.model.options import RunOptions
+    from exaudit.model.settings import Settings
+    from exaudit.model.train import train
 
+    for name in ("model", "model-mm"):
+        _check_place(out / name)
     out.mkdir(parents=True, exist_ok=True)
     write_sample(out / "data", seed=seed)
     splits = sample_splits("learner", seed=seed)
@@ -41,45 +47,70 @@ def demo(
         f"{len(splits['train']):,} sentences by learners of English: i has an error somewhere, c has none.\n"
         "The model is told which sentences, never which words."
     )
-    base = Labeler(epochs=epochs, seed=seed)
-    base.fit(splits["train"], dev=splits["dev"], report=lambda record: _report("document labels", record))
+    data, dev = splits["train"], splits["dev"]
+    models = {
+        "model": train(
+            Settings(epochs=epochs, seed=seed),
+            data,
+            dev,
+            options=RunOptions(report=_reporter("document labels")),
+        )
+    }
     say("fine-tuning with the min-max loss: most words of any sentence are right")
-    sharp = Labeler(loss="min-max", epochs=max(1, epochs // 2), seed=seed)
-    sharp.fit(splits["train"], dev=splits["dev"], init=base, report=lambda record: _report("min-max", record))
+    models["model-mm"] = train(
+        Settings(loss="min-max", epochs=max(1, epochs // 2), seed=seed),
+        data,
+        dev,
+        init=models["model"],
+        options=RunOptions(report=_reporter("min-max")),
+    )
 
     console = Console()
-    labelled = sharp.label(splits["test"])
+    shown = models["model-mm"]
+    names = shown.labels.views[0]
     if console.is_terminal:
         console.print("\nSentences never seen. [bold white on blue]Marked[/]: the model's words. ", end="")
         console.print("[underline]Underlined[/]: the truth.\n")
     else:  # no colours in a file or a log
         console.print("\nSentences never seen. [so]: the model's words. _so_: the truth.\n", markup=False)
-    for scores in labelled[:8]:
-        truth = sharp.names_.token_targets(scores.document)
-        console.print(f"  {sharp.names_.name(scores.decision)}  ", style="dim", end="", markup=False)
+    for (scores,) in (labelled.views for labelled in shown.label(splits["test"][:8])):
+        truth = names.token_targets(scores.document)
+        console.print(f"  {names.name(scores.decision)}  ", style="dim", end="", markup=False)
         console.print(_coloured(scores, truth, plain=not console.is_terminal))
-    for name, model in (("base", base), ("min-max", sharp)):
-        table = Evaluation.of(model.label(splits["test"]), model.names_).render()
-        console.print(f"\n{name}: test sentences, in percent\n{table}", markup=False, highlight=False)
-    for name, model in (("model", base), ("model-mm", sharp)):
-        shutil.rmtree(out / name, ignore_errors=True)
-        model.save(out / name)
-    data = out / "data"
+    for name, what in (("model", "document labels"), ("model-mm", "then min-max")):
+        table = Evaluation.of(models[name].label(splits["test"]), models[name].labels).render()
+        console.print(f"\n{what}: test sentences, in percent\n{table}", markup=False, highlight=False)
+        model = replace(models[name], record={**models[name].record, "demo": True})
+        if aside := save_model(model, out / name, overwrite=True):
+            say(f"the model that was there, with its support set, is now {aside}")
+    files = out / "data"
     lines = [
-        f"\nModels are in {out}/model and {out}/model-mm, files to play with in {data}. Try next:",
-        f"  exaudit label {out}/model-mm {data}/learner.test.tsv --out {out}/labelled.jsonl",
-        f"  exaudit evaluate {out}/model-mm {data}/learner.test.tsv --ci",
-        f"  exaudit support build {out}/model-mm {data}/learner.train.tsv",
+        f"\nModels are in {out}/model and {out}/model-mm, files to play with in {files}. Try next:",
+        f"  exaudit label {out}/model-mm {files}/learner.test.tsv --out {out}/labelled.jsonl",
+        f"  exaudit evaluate {out}/model-mm {files}/learner.test.tsv --ci",
+        f"  exaudit support build {out}/model-mm {files}/learner.train.tsv",
         f'  exaudit audit {out}/model-mm "She have two brother ."',
         "  exaudit train YOUR_FILE.csv --out model/     (a text column and a label column)",
     ]
     typer.echo("\n".join(lines))
 
 
-def _report(what: str, record: dict[str, Any]) -> None:
-    say(
-        f"{what}: epoch {record['epoch']}  loss {record['loss']:.3f}  dev f1 {100 * record['document']['f1']:.1f}"
-    )
+def _check_place(path: Path) -> None:
+    """Only a model of an earlier demo may be replaced."""
+    from exaudit.errors import SettingError
+    from exaudit.model.folder import check_place, read_description
+
+    check_place(path, overwrite=True)
+    if (path / "model.json").is_file() and not read_description(path)["record"].get("demo"):
+        raise SettingError(f"{path} holds a model that the demo did not make; choose another `out`")
+
+
+def _reporter(what: str) -> Callable[[dict[str, Any]], None]:
+    def report(record: dict[str, Any]) -> None:
+        f1 = 100 * record["document"]["f1"]
+        say(f"{what}: epoch {record['epoch']}  loss {record['loss']:.3f}  dev f1 {f1:.1f}")
+
+    return report
 
 
 def _coloured(scores: TokenScores, truth: NDArray[np.int8] | None, *, plain: bool) -> Text:

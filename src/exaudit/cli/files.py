@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from exaudit.cli.options import say
 from exaudit.data.document import Document
 
-__all__ = ["check_output", "output", "read"]
+__all__ = ["check_output", "iterate", "output", "read"]
 
 
 def read(path: Path, *, every_row: bool = False, **options: Any) -> list[Document]:
@@ -34,6 +34,17 @@ def read(path: Path, *, every_row: bool = False, **options: Any) -> list[Documen
     for line in notes.warnings():
         say(line)
     return documents
+
+
+def iterate(path: Path, **options: Any) -> Iterator[Document]:
+    """The documents of a file one by one, with the same checks; its oddities are told at its end."""
+    from exaudit.data.notes import Notes
+    from exaudit.data.readers import checked, iter_documents
+
+    notes = Notes(path)
+    yield from checked(iter_documents(path, notes=notes, **options), path)
+    for line in notes.warnings():
+        say(line)
 
 
 def check_output(path: Path | None) -> None:

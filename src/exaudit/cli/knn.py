@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit.cli.auditing import AsJson, Stream, SupportAt, opened
-from exaudit.cli.options import Device, Encoder, Model
+from exaudit.cli.auditor import opened
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, clean
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
-    from exaudit.audit import FittedKNN
+    from exaudit.audit.fitted import ClassKNN, FittedKNN
+    from exaudit.data.labels import LabelSet
 
 __all__ = ["app"]
 
@@ -58,7 +59,7 @@ def fit(
             epochs=epochs,
             seed=seed,
         )
-    _print(fitted, as_json)
+    _print(fitted, auditor.labels, as_json)
 
 
 @app.command()
@@ -70,26 +71,40 @@ def show(model: Model, as_json: AsJson = False) -> None:
         fitted = auditor.knn
     if fitted is None:
         raise SupportError(f"{model}: no K-NN was fitted yet; fit one first (exaudit knn fit)")
-    _print(fitted, as_json)
+    _print(fitted, auditor.labels, as_json)
 
 
-def _print(fitted: FittedKNN, as_json: bool) -> None:
+def _print(fitted: FittedKNN, labels: LabelSet, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(fitted.to_json(), ensure_ascii=False))
+        value = fitted.to_json()
+        if len(fitted.views) > 1:
+            value["classes"] = list(labels.names)
+        typer.echo(json.dumps(value, ensure_ascii=False))
         return
-    knn = fitted.knn
-    labels = "token labels" if knn.use_token_labels else "document labels"
-    typer.echo(f"K-NN {knn.kind}, K = {knn.k}, {labels} of the exemplars")
+    knn, several = fitted.views[0].knn, len(fitted.views) > 1
+    of_labels = "token labels" if knn.use_token_labels else "document labels"
+    typer.echo(f"K-NN {knn.kind}, K = {knn.k}, {of_labels} of the exemplars")
+    for view, names in zip(fitted.views, labels.views, strict=True):
+        if several:
+            typer.echo(clean(names.positive))
+        _print_view(view, fitted)
+    if several:
+        typer.echo(f"all classes: agreement {100 * fitted.agreement:.2f}%")
+    if all(view.metrics is None for view in fitted.views):
+        typer.echo("  no token labels in the file: F-scores are not known")
+
+
+def _print_view(view: ClassKNN, fitted: FittedKNN) -> None:
+    knn = view.knn
     typer.echo(f"  tau {knn.tau:.4f}  gamma {knn.gamma:.4f}  beta {knn.beta:.4f}  boundary {knn.offset:g}")
     if knn.raw_weights:
         typer.echo("  weights " + " ".join(f"{weight:.4f}" for weight in knn.raw_weights))
     typer.echo(
-        f"  delta {fitted.delta} of {fitted.tokens} tokens: agrees with the model on {100 * fitted.agreement:.2f}% "
-        f"of K-NN dev ({len(fitted.dev_documents)} documents); epoch {fitted.epoch}"
+        f"  delta {view.delta} of {fitted.tokens} tokens: agrees with the model on "
+        f"{100 * (1 - view.delta / fitted.tokens):.2f}% of K-NN dev ({len(fitted.dev_documents)} documents); "
+        f"epoch {view.epoch}"
     )
-    if fitted.metrics is None:
-        typer.echo("  no token labels in the file: F-scores are not known")
-        return
-    typer.echo(f"  {'tokens':<8}" + "".join(f"{name:>11}" for name in fitted.metrics["model"]))
-    for who, values in fitted.metrics.items():
-        typer.echo(f"  {who:<8}" + "".join(f"{100 * value:>11.2f}" for value in values.values()))
+    if view.metrics is not None:
+        typer.echo(f"  {'tokens':<8}" + "".join(f"{name:>11}" for name in view.metrics["model"]))
+        for who, values in view.metrics.items():
+            typer.echo(f"  {who:<8}" + "".join(f"{100 * value:>11.2f}" for value in values.values()))

@@ -8,8 +8,19 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.auditing import Admit, RuleName, Stream, SupportAt, UseKNN, chosen_rule, opened
-from exaudit.cli.options import Device, Encoder, Model, say, tell_length
+from exaudit.cli.auditor import chosen_rule, opened
+from exaudit.cli.options import (
+    Admit,
+    Device,
+    Encoder,
+    Model,
+    RuleName,
+    Stream,
+    SupportAt,
+    UseKNN,
+    say,
+    telling_length,
+)
 from exaudit.cli.reading import Reading, reads
 
 __all__ = ["label"]
@@ -36,26 +47,24 @@ def label(
     With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set.
     """
     from exaudit.cli.files import output
-    from exaudit.model.labeler import Labeler
+    from exaudit.model.folder import load_model
 
     chosen = chosen_rule(rule, knn)
-    documents = reading.read(file)
+    documents = reading.iterate(file)
     if chosen is None and not admit:
-        labeler = Labeler.load(model, device=device, encoder=encoder)
-        tell_length(labeler, documents)
+        loaded = load_model(model, device=device, encoder=encoder)
         with output(out) as stream_out:
-            for scores in labeler.iter_label(documents, total=len(documents)):
-                stream_out.write(json.dumps(scores.to_json(labeler.names_), ensure_ascii=False) + "\n")
+            for scores in loaded.iter_label(telling_length(loaded, documents)):
+                stream_out.write(json.dumps(scores.to_json(loaded.labels), ensure_ascii=False) + "\n")
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
-        names = auditor.names
-        tell_length(auditor.labeler, documents)
         stale = auditor.staleness() if admit else None
-        labelled = auditor.iter_label(documents, rule=chosen, admit=admit, nearest=True, total=len(documents))
+        told = telling_length(auditor.model, documents)
+        labelled = auditor.iter_label(told, rule=chosen, admit=admit, nearest=True)
         with output(out) as stream_out:
             for audited in labelled:
                 if stale is not None:
                     stale.count(audited)
-                stream_out.write(json.dumps(audited.to_json(names), ensure_ascii=False) + "\n")
+                stream_out.write(json.dumps(audited.to_json(auditor.labels), ensure_ascii=False) + "\n")
         if stale is not None:
-            say(stale.render((names.negative, names.positive)))
+            say(stale.render())

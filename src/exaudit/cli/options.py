@@ -2,31 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from exaudit.data.document import Document
-    from exaudit.model.labeler import Labeler
+from exaudit.cli.wording import name_options
 
-__all__ = ["Device", "Encoder", "Model", "say", "tell_length"]
+if TYPE_CHECKING:
+    from exaudit.data.document import Document, Label
+    from exaudit.model.model import Model as TrainedModel
+
+__all__ = [
+    "Admit",
+    "AsJson",
+    "Author",
+    "Device",
+    "Encoder",
+    "Model",
+    "PreviewFile",
+    "PreviewRule",
+    "Reason",
+    "RuleName",
+    "Stream",
+    "SupportAt",
+    "UseKNN",
+    "clean",
+    "named",
+    "say",
+    "telling_length",
+]
+
+CHUNK = 2048  # documents looked at together
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model folder, as `exaudit train --out` writes it.")
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Encoder = Annotated[str | None, typer.Option(help="Where the model's Transformer is now, if it has moved.")]
+SupportAt = Annotated[
+    str | None,
+    typer.Option("--support", help="Where the support set is; by default support/ in the model folder."),
+]
+Author = Annotated[
+    str | None, typer.Option(help="Who makes the edit, for the log; by default the user's name.")
+]
+Reason = Annotated[str, typer.Option(help="Why, for the log.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+PreviewFile = Annotated[
+    Path | None,
+    typer.Option("--preview", metavar="FILE", help="Write nothing; show which decisions on FILE would flip."),
+]
+PreviewRule = Annotated[
+    str | None, typer.Option("--rule", help="Of the preview: exag, exat or knn; knn where one was fitted.")
+]
+RuleName = Annotated[
+    str | None,
+    typer.Option("--rule", help="exag or exat: admit a positive word only if its nearest exemplar does."),
+]
+UseKNN = Annotated[bool, typer.Option("--knn", help="Decide the words by the K-NN over exemplars.")]
+Admit = Annotated[
+    bool, typer.Option("--admit", help="Tell which answers of the K-NN may be relied on, and why not.")
+]
+Stream = Annotated[
+    bool,
+    typer.Option("--stream", help="Search from disk: slower, but the support set need not fit in memory."),
+]
 
 
 def say(message: str) -> None:
     """A line for the person at the terminal; standard output stays for results."""
-    typer.echo(message, err=True)
+    typer.echo(name_options(message), err=True)
 
 
-def tell_length(labeler: Labeler, documents: Sequence[Document]) -> None:
-    """Say so where documents are longer than the model reads."""
-    if note := labeler.note_on_length(documents):
-        say(note)
+def telling_length(model: TrainedModel, documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents as they come; the first time that some are longer than the model reads, say so."""
+    rest, whole, told = iter(documents), True, False
+    while chunk := list(islice(rest, CHUNK)):
+        whole = whole and len(chunk) < CHUNK
+        if not told and (note := model.note_on_length(chunk)):
+            say(note if whole else f"lines {chunk[0].line} to {chunk[-1].line}: {note}")
+            told = True
+        whole = False
+        yield from chunk
+
+
+def clean(text: str) -> str:
+    """Text for a terminal: what would steer it, or turn the writing direction, shows as a replacement mark."""
+    return "".join(c if c.isprintable() or c in "\t\n" else " " if c.isspace() else "\ufffd" for c in text)
+
+
+def named(label: Label) -> str:
+    """A label for a terminal: a class, or several."""
+    return label if isinstance(label, str) else " + ".join(label) or "none"

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from exaudit.cli.files import read
+from exaudit.cli.files import iterate, read
 from exaudit.data.document import Document
 from exaudit.errors import DataError
 
 __all__ = ["Reading", "reads"]
 
+PANEL = "Reading files"  # of the help
 # Arguments that hold documents: where one alone is given, an error without a file's name is about that one.
 FILES = ("file", "a", "b", "boundary", "dev", "preview", "reference", "targets", "test", "test_pairs")
 
@@ -27,7 +28,9 @@ class Reading:
 
     format: Annotated[
         str | None,
-        typer.Option(help="jsonl, csv, tsv, conll, lines or text; by default from the file itself."),
+        typer.Option(
+            help="jsonl, csv, tsv, conll, lines, text, parquet, arrow, excel or dataset; by default from the file."
+        ),
     ] = None
     text_column: Annotated[str | None, typer.Option(help="The column that holds the text, in tables.")] = None
     label_column: Annotated[str | None, typer.Option(help="The column that holds the label, in tables.")] = (
@@ -39,23 +42,37 @@ class Reading:
     columns: Annotated[
         str | None, typer.Option(help="Column names of a table without a header, as in id,label,text.")
     ] = None
+    label_separator: Annotated[
+        str | None, typer.Option(help="What stands between several labels of a document, as in '|'.")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="The encoding of a text file; by default UTF-8 or what it looks like.")
+    ] = None
     token_labels: Annotated[
         Path | None, typer.Option(help="A parallel file of token labels, for `0|1 text` lines.")
     ] = None
 
     def read(self, path: Path, **more: Any) -> list[Document]:
         """The file that the verb is about."""
-        options = {field.name: getattr(self, field.name) for field in fields(self)}
-        return read(path, **options | more)
+        return read(path, **self._options() | more)
+
+    def iterate(self, path: Path) -> Iterator[Document]:
+        """The same one by one, for verbs that need not have all of it in memory."""
+        return iterate(path, **self._options())
 
     def read_beside(self, path: Path, **more: Any) -> list[Document]:
         """A second file of the same kind; the parallel token labels are not its own."""
         return self.read(path, token_labels=None, **more)
 
+    def _options(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
 
 def reads(verb: Callable[..., None]) -> Callable[..., None]:
     """Let a verb that takes `reading: Reading` take each of its options on the command line instead."""
     hints = get_type_hints(Reading, include_extras=True)
+    for hint in hints.values():
+        hint.__metadata__[0].rich_help_panel = PANEL
     names = [field.name for field in fields(Reading)]
     options = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hints[name])

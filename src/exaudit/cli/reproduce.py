@@ -28,7 +28,6 @@ EncoderName = Annotated[
     str, typer.Option("--encoder", help="minilm, a folder, a hub name, or none for word embeddings only.")
 ]
 Tune = Annotated[bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer of each model.")]
-Teachers = Annotated[int, typer.Option(min=1, help="Of each student, where the Transformer is tuned.")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="By default results/ENCODER[-tuned][-fast][-sample]."),
@@ -63,7 +62,7 @@ def list_(data: Data = None) -> None:
     """The experiments, their tables, the data that each needs, and whether they are there."""
     from exaudit.data.fetch import data_folder
     from exaudit.experiments.paper import paper_tables
-    from exaudit.experiments.programme import EXPERIMENTS
+    from exaudit.experiments.registry import EXPERIMENTS
 
     folder = data or data_folder()
     for experiment in EXPERIMENTS.values():
@@ -92,17 +91,16 @@ def show(
     from exaudit.experiments.results import Results
 
     results = Results.read(out)
-    _print(results, results.beside.experiments)
+    _print(results, results.comparison.experiments)
     if write:
         _write(results)
 
 
-def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
+def _experiment(names: Sequence[str], description: str) -> Callable[..., None]:
     def reproduce(
         data: Data = None,
         encoder: EncoderName = "minilm",
         tune_encoder: Tune = False,
-        teachers: Teachers = 1,
         out: Out = None,
         fast: Fast = False,
         seeds: Seeds = "0",
@@ -115,16 +113,15 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         sample: Sample = False,
     ) -> None:
         from exaudit.data.fetch import data_folder
-        from exaudit.errors import SettingError
-        from exaudit.experiments.programme import EXPERIMENTS, run_all
+        from exaudit.experiments.registry import EXPERIMENTS
         from exaudit.experiments.results import Results
-        from exaudit.experiments.run import Run, Settings
+        from exaudit.experiments.run import Run, RunSettings
         from exaudit.experiments.sample import write_corpora
+        from exaudit.experiments.workers import run_all
 
-        settings = Settings(
+        settings = RunSettings(
             encoder=encoder,
             tune_encoder=tune_encoder,
-            teachers=teachers,
             fast=fast,
             seeds=_seeds(seeds),
             epochs=epochs,
@@ -133,14 +130,12 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
             sample=sample,
         )
         _check(encoder, tune_encoder, word_vectors, device, data if sample else None)
-        if teachers > 1 and not tune_encoder:
-            raise SettingError("--teachers goes with --tune-encoder")
         folder = out or Path("results") / _default_name(settings.encoder_name, tune_encoder, fast, sample)
         corpora = folder / "data" if sample else data or data_folder()
         if not sample:
             for name in names:
                 EXPERIMENTS[name].check(corpora)
-        run = Run(folder, corpora, settings, device=device, only=steps)
+        run = Run(folder, corpora, settings, device=device, steps=steps)
         if sample:
             write_corpora(corpora)
         run_all(names, run, jobs=jobs)
@@ -148,22 +143,22 @@ def _experiment(names: Sequence[str], what: str) -> Callable[..., None]:
         results = Results.read(folder)
         _print(results, names)
         _write(results)
-        if run.left:
+        if run.left_to_others:
             say(
-                f"another process is at {', '.join(sorted(run.left))}; once it is done, "
+                f"another process is at {', '.join(sorted(run.left_to_others))}; once it is done, "
                 f"`exaudit reproduce show {folder} --write` has all"
             )
 
-    reproduce.__doc__ = what
+    reproduce.__doc__ = description
     return reproduce
 
 
-for _names, _what in (
+for _names, _description in (
     (("fce",), "Grammatical error detection: section 4 of the paper and appendix B."),
     (("sentiment",), "Sentiment of film reviews: section 5 and appendix C."),
     (("annotation",), "Original against revised reviews: section 6 and appendix D."),
 ):
-    app.command(_names[0])(_experiment(_names, _what))
+    app.command(_names[0])(_experiment(_names, _description))
 app.command("all")(_experiment(("fce", "sentiment", "annotation"), "All three, one after another."))
 
 
@@ -202,15 +197,15 @@ def _default_name(encoder: str, tuned: bool, fast: bool, sample: bool) -> str:
 
 def _print(results: Results, experiments: Sequence[str]) -> None:
     from exaudit.experiments.pages import claims_text, experiment_text
-    from exaudit.experiments.programme import EXPERIMENTS
+    from exaudit.experiments.registry import EXPERIMENTS
 
-    beside, width = results.beside, shutil.get_terminal_size((120, 24)).columns
+    comparison, width = results.comparison, shutil.get_terminal_size((120, 24)).columns
     for caution in results.cautions:
         typer.echo(f"NOTE: {caution}\n")
     for name in experiments:
         title = EXPERIMENTS[name].title
-        typer.echo(f"{title}\n{'=' * len(title)}\n{experiment_text(beside, name, width=width)}\n")
-    typer.echo(claims_text(beside, experiments))
+        typer.echo(f"{title}\n{'=' * len(title)}\n{experiment_text(comparison, name, width=width)}\n")
+    typer.echo(claims_text(comparison, experiments))
 
 
 def _write(results: Results) -> None:

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit.cli.auditing import (
+from exaudit.cli.auditor import chosen_rule, opened
+from exaudit.cli.options import (
     AsJson,
     Author,
+    Device,
+    Encoder,
+    Model,
     PreviewFile,
     PreviewRule,
     Reason,
     SupportAt,
     clean,
-    edit_or_preview,
-    opened,
-    prefixed,
-    report_edit,
+    named,
+    say,
 )
-from exaudit.cli.options import Device, Encoder, Model
 from exaudit.cli.reading import Reading, reads
+
+if TYPE_CHECKING:
+    from exaudit.audit import Auditor
+    from exaudit.data.document import Document, Label
+    from exaudit.data.labels import LabelSet
+    from exaudit.support.history import Edit
 
 __all__ = ["app"]
 
@@ -64,14 +73,14 @@ def build(
     documents = reading.read(file)
     with opened(model, support, device=device, encoder=encoder) as auditor:
         edit = auditor.build(
-            prefixed(documents, id_prefix),
+            _prefixed(documents, id_prefix),
             everything=replace,
             resume=not restart,
             dtype=dtype,
             author=author,
             reason=reason,
         )
-    report_edit(edit, as_json)
+    _report(edit, as_json)
 
 
 @app.command()
@@ -95,9 +104,9 @@ def add(
 ) -> None:
     """Add the documents of FILE, without training anything."""
     documents = reading.read(file)
-    documents = prefixed(documents, id_prefix)
+    documents = _prefixed(documents, id_prefix)
     with opened(model, support, device=device, encoder=encoder) as auditor:
-        edit_or_preview(
+        _edit_or_preview(
             auditor,
             lambda a: a.add(documents, replace=replace, author=author, reason=reason),
             preview,
@@ -110,7 +119,13 @@ def add(
 def relabel(
     model: Model,
     id: DocumentId,
-    label: Annotated[str, typer.Option(help="The new label; of a token 0, 1 or unknown.")],
+    label: Annotated[
+        list[str],
+        typer.Option(
+            help="The new label; may be repeated where documents have several. Of a token 0, 1 or unknown; of more "
+            "than two classes a class, none or unknown."
+        ),
+    ],
     token: Annotated[int | None, typer.Option(help="Relabel this token, counted from 0, alone.")] = None,
     preview: PreviewFile = None,
     rule: PreviewRule = None,
@@ -124,12 +139,13 @@ def relabel(
     """Change the label of a document, or of one of its tokens."""
     with opened(model, support, device=device, encoder=encoder) as auditor:
         if token is None:
-            edit_or_preview(
-                auditor, lambda a: a.relabel(id, label, author=author, reason=reason), preview, rule, as_json
+            name = _document_label(label, auditor.labels)
+            _edit_or_preview(
+                auditor, lambda a: a.relabel(id, name, author=author, reason=reason), preview, rule, as_json
             )
         else:
-            place, value = token, _token_label(label)
-            edit_or_preview(
+            place, value = token, _token_label(label, auditor.labels)
+            _edit_or_preview(
                 auditor,
                 lambda a: a.relabel_token(id, place, value, author=author, reason=reason),
                 preview,
@@ -153,7 +169,7 @@ def remove(
 ) -> None:
     """Remove documents, all or none of them."""
     with opened(model, support, device=device, encoder=encoder) as auditor:
-        edit_or_preview(
+        _edit_or_preview(
             auditor, lambda a: a.remove(ids, author=author, reason=reason), preview, rule, as_json
         )
 
@@ -168,7 +184,7 @@ def undo(
 ) -> None:
     """Take back the last edit that stands; again for the one before."""
     with opened(model, support) as auditor:
-        report_edit(auditor.undo(author=author, reason=reason), as_json)
+        _report(auditor.support.undo(author=author, reason=reason), as_json)
 
 
 @app.command()
@@ -181,14 +197,14 @@ def redo(
 ) -> None:
     """Do again what was undone last."""
     with opened(model, support) as auditor:
-        report_edit(auditor.redo(author=author, reason=reason), as_json)
+        _report(auditor.support.redo(author=author, reason=reason), as_json)
 
 
 @app.command()
 def log(model: Model, support: SupportAt = None, as_json: AsJson = False) -> None:
     """Every edit: number, when, who, what and why."""
     with opened(model, support) as auditor:
-        edits, names = auditor.log(), auditor.support.tags()
+        edits, names = auditor.support.log(), auditor.support.tags()
     if as_json:
         typer.echo(json.dumps([asdict(edit) for edit in edits], ensure_ascii=False))
         return
@@ -211,15 +227,16 @@ def diff(
 ) -> None:
     """What differs between two versions."""
     with opened(model, support) as auditor:
-        difference = auditor.diff(before, after)
+        difference = auditor.support.diff(before, after)
     if as_json:
         typer.echo(json.dumps(asdict(difference), ensure_ascii=False))
         return
-    known = {-1: "0", 0: "unknown", 1: "1"}
+    known: dict[int | str, str] = {-1: "0", 0: "unknown", 1: "1"}  # of two classes
     lines = [f"+ {id}" for id in difference.added] + [f"- {id}" for id in difference.removed]
-    lines += [f"~ {id}: {old} -> {new}" for id, old, new in difference.relabelled]
+    lines += [f"~ {id}: {named(old)} -> {named(new)}" for id, old, new in difference.relabelled]
     lines += [
-        f"~ {id}, token {place}: {known[old]} -> {known[new]}" for id, place, old, new in difference.tokens
+        f"~ {id}, token {place}: {known.get(old, old)} -> {known.get(new, new)}"
+        for id, place, old, new in difference.tokens
     ]
     for line in lines:
         typer.echo(clean(line))
@@ -240,9 +257,9 @@ def tag(
     """Name a version; a named version survives `compact`."""
     with opened(model, support) as auditor:
         if delete:
-            report_edit(auditor.support.untag(name, author=author), as_json)
+            _report(auditor.support.untag(name, author=author), as_json)
         else:
-            report_edit(auditor.tag(name, version, author=author), as_json)
+            _report(auditor.support.tag(name, version, author=author), as_json)
 
 
 @app.command()
@@ -253,8 +270,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """What is in the support set; or one of its documents, with its labels."""
+    from exaudit.support.summary import summary
+
     with opened(model, support) as auditor:
-        found = auditor.summary() if id is None else asdict(auditor.support.document(id))
+        found = summary(auditor.support) if id is None else asdict(auditor.support.document(id))
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -263,6 +282,29 @@ def show(
             value = [f"{name}: {count}" for name, count in value.items()]
         told = "  ".join(map(str, value)) if isinstance(value, list | tuple) else value
         typer.echo(clean(f"{key.replace('_', ' '):<16} {told}"))
+
+
+@app.command()
+def verify(model: Model, support: SupportAt = None, as_json: AsJson = False) -> None:
+    """Read everything in the support set and compare it with the fingerprints taken when it was added."""
+    with opened(model, support) as auditor:
+        found = auditor.support
+        found.verify()
+        checked = {
+            "location": found.where,
+            "version": found.number,
+            "documents": len(found.ids),
+            "tokens": len(found),
+        }
+    if as_json:
+        typer.echo(json.dumps(checked, ensure_ascii=False))
+        return
+    typer.echo(
+        clean(
+            f"{found.where} is whole: the texts, vectors and scores of {checked['documents']} documents with "
+            f"{checked['tokens']} tokens (version {checked['version']}) are what was added"
+        )
+    )
 
 
 @app.command()
@@ -275,13 +317,64 @@ def compact(
 ) -> None:
     """Reclaim the space of versions without a name: they can no longer be restored, the log stays."""
     with opened(model, support) as auditor:
-        report_edit(auditor.compact(author=author, reason=reason), as_json)
+        _report(auditor.support.compact(author=author, reason=reason), as_json)
 
 
-def _token_label(label: str) -> int | None:
+def _prefixed(documents: Sequence[Document], prefix: str) -> list[Document]:
+    """Documents whose ids start with a prefix, so that numbered files do not get in each other's way."""
+    return [dataclasses.replace(document, id=prefix + document.id) for document in documents]
+
+
+def _edit_or_preview(
+    auditor: Auditor,
+    edit: Callable[[Auditor], Edit],
+    preview: Path | None,
+    rule: str | None,
+    as_json: bool,
+) -> None:
+    """Make an edit and report it; or, with a file to preview on, only tell what it would change there."""
+    from exaudit.cli.files import read
+
+    if preview is None:
+        _report(edit(auditor), as_json)
+        return
+    told = auditor.preview(edit, read(preview), rule=chosen_rule(rule, False))
+    if as_json:
+        typer.echo(json.dumps(told.to_json(), ensure_ascii=False))
+        return
+    for flip in told.flips:
+        was, then = (
+            named(auditor.labels.names[each] if isinstance(each, int) else each)
+            for each in (flip.before, flip.after)
+        )
+        typer.echo(clean(f"{flip.id}\t{flip.position}\t{flip.token}\t{was} -> {then}"))
+    say(
+        f"preview, nothing was written: {clean(told.edit.what)}; by {told.rule}, {len(told.flips)} of {told.tokens} "
+        f"token decisions in {told.documents} documents would flip"
+    )
+
+
+def _report(edit: Edit, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(asdict(edit), ensure_ascii=False))
+    else:
+        typer.echo(clean(f"version {edit.number} ({edit.version[:8]}): {edit.what}"))
+
+
+def _document_label(names: Sequence[str], labels: LabelSet) -> Label:
+    """One class, or any number of them where documents may have several; none of them as `none`."""
+    if labels.kind == "multilabel":
+        return () if list(names) == ["none"] and "none" not in labels.names else tuple(names)
+    return names[0] if len(names) == 1 else tuple(names)
+
+
+def _token_label(names: Sequence[str], labels: LabelSet) -> int | Label | None:
     from exaudit.errors import SettingError
 
-    values = {"0": 0, "1": 1, "unknown": None}
-    if label not in values:
-        raise SettingError(f"the label of a token is 0, 1 or unknown, not {label!r}")
-    return values[label]
+    if list(names) == ["unknown"] and "unknown" not in labels.names:
+        return None
+    if labels.kind != "binary":
+        return tuple(names)
+    if list(names) not in (["0"], ["1"]):
+        raise SettingError(f"the label of a token is 0, 1 or unknown, not {' '.join(names)!r}")
+    return int(names[0])

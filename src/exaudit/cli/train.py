@@ -12,9 +12,12 @@ from exaudit.cli.options import Device, say
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
-    from exaudit.data.labels import LabelNames
+    from exaudit.model.model import Model
 
 __all__ = ["train"]
+
+ENCODER, HEAD, TRAINING, DECISIONS = "Encoder", "Head", "Training", "Decisions"
+WORSE = 0.01  # of F1 on the dev documents: less is not a clear difference
 
 
 @reads
@@ -26,104 +29,110 @@ def train(
     dev: Annotated[
         Path | None, typer.Option(help="Documents for choosing the epoch; by default a tenth of FILE.")
     ] = None,
-    init: Annotated[
-        Path | None, typer.Option(help="A model folder to go on from: encoder, words and weights.")
-    ] = None,
     loss: Annotated[str, typer.Option(help="document, min-max or token.")] = "document",
-    positive: Annotated[str | None, typer.Option(help="The name of the positive class.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="The positive class; of several, the one to tell from the rest.")
+    ] = None,
     encoder: Annotated[
         str, typer.Option(help="minilm, a folder, a hub name, or none for word embeddings only.")
     ] = "minilm",
-    layers: Annotated[str | None, typer.Option(help="Hidden layers to use, as in 3,4,5,6 or 3-6.")] = None,
-    max_length: Annotated[int | None, typer.Option(help="Cut documents after so many word pieces.")] = None,
     tune_encoder: Annotated[
         bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer first.")
     ] = False,
-    rehearse: Annotated[
+    init: Annotated[
+        Path | None, typer.Option(help="A model folder to go on from: encoder, words and weights.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="One seed for everything random.")] = 0,
+    device: Device = "auto",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite", help="Replace a model; one with a support set is kept beside it, as OUT.bak-1."
+        ),
+    ] = False,
+    layers: Annotated[
+        str | None, typer.Option(help="Hidden layers to use, as in 3,4,5,6 or 3-6.", rich_help_panel=ENCODER)
+    ] = None,
+    max_length: Annotated[
+        int | None, typer.Option(help="Cut documents after so many word pieces.", rich_help_panel=ENCODER)
+    ] = None,
+    pretrain: Annotated[
         bool | None,
         typer.Option(
-            help="Let the encoder first learn to spot changed words, or not; by default, if that tells the dev "
-            "documents apart (with --loss token: only with --clean)."
+            help="Before tuning, pre-train on synthetic errors, or not; by default, if that tells the dev documents "
+            "apart (with --loss token: not).",
+            rich_help_panel=ENCODER,
         ),
     ] = None,
-    clean: Annotated[
-        Path | None,
-        typer.Option(
-            help="Texts without a positive word, one a line, to rehearse with before --loss token --tune-encoder."
-        ),
+    bf16: Annotated[
+        bool, typer.Option("--bf16", help="Run the encoder in bfloat16 on a GPU.", rich_help_panel=ENCODER)
+    ] = False,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder of the feature cache.", rich_help_panel=ENCODER)
     ] = None,
-    teachers: Annotated[
-        int,
-        typer.Option(min=1, help="That a tuned student of document labels learns from; more take longer."),
-    ] = 1,
-    filters: Annotated[int, typer.Option(help="Filters of each width (M).")] = 1000,
-    widths: Annotated[str, typer.Option(help="Filter widths (Q), as in 1 or 3,4,5.")] = "1",
-    vocabulary: Annotated[int, typer.Option(help="Words with a trainable embedding; 0 for none.")] = 7500,
-    word_dimension: Annotated[int, typer.Option(help="Width of the word embeddings.")] = 300,
-    word_vectors: Annotated[
-        Path | None, typer.Option(help="A word2vec or GloVe file to start them from.")
-    ] = None,
+    filters: Annotated[int, typer.Option(help="Filters of each width (M).", rich_help_panel=HEAD)] = 1000,
+    widths: Annotated[
+        str, typer.Option(help="Filter widths (Q), as in 1 or 3,4,5.", rich_help_panel=HEAD)
+    ] = "1",
     pool: Annotated[
-        str | None, typer.Option(help="max, or none to score each token by its own filters.")
+        str | None,
+        typer.Option(help="max, or none to score each token by its own filters.", rich_help_panel=HEAD),
     ] = None,
-    dropout: Annotated[float, typer.Option(help="On the pooled output.")] = 0.5,
+    dropout: Annotated[float, typer.Option(help="On the pooled output.", rich_help_panel=HEAD)] = 0.5,
+    vocabulary: Annotated[
+        int, typer.Option(help="Words with a trainable embedding; 0 for none.", rich_help_panel=HEAD)
+    ] = 7500,
+    word_dimension: Annotated[
+        int, typer.Option(help="Width of the word embeddings.", rich_help_panel=HEAD)
+    ] = 300,
+    word_vectors: Annotated[
+        Path | None,
+        typer.Option(help="A word2vec or GloVe file to start them from.", rich_help_panel=HEAD),
+    ] = None,
     epochs: Annotated[
         int | None,
         typer.Option(
-            help="How often the head sees the documents; by default 12, or a few on a tuned encoder."
+            help="How often the head sees the documents; by default 12, or a few on a tuned encoder.",
+            rich_help_panel=TRAINING,
         ),
     ] = None,
-    batch_size: Annotated[int, typer.Option(help="Documents a step.")] = 50,
-    learning_rate: Annotated[float, typer.Option(help="Of Adadelta.")] = 1.0,
+    batch_size: Annotated[int, typer.Option(help="Documents a step.", rich_help_panel=TRAINING)] = 50,
+    learning_rate: Annotated[float, typer.Option(help="Of Adadelta.", rich_help_panel=TRAINING)] = 1.0,
     recipe: Annotated[
-        str, typer.Option(help="stable (the default), or paper: constant rate, single best epoch.")
+        str,
+        typer.Option(
+            help="stable (the default), or paper: constant rate, single best epoch.", rich_help_panel=TRAINING
+        ),
     ] = "stable",
     select: Annotated[
-        str | None, typer.Option(help="Choose the epoch by f1, accuracy, loss or token-f0.5 on dev.")
+        str | None,
+        typer.Option(
+            help="Choose the epoch by f1, accuracy, loss or token-f0.5 on dev.", rich_help_panel=TRAINING
+        ),
     ] = None,
     boundary: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE|documents|zero",
-            help="Token-labelled documents to tune the boundary of the tokens on; or documents, the labels of the dev "
-            "documents (the default after document labels), or zero.",
+            metavar="documents|zero",
+            help="Set the boundary of the words by the labels of the dev documents (the default after document "
+            "labels), or put it at zero. `exaudit boundary` moves it later.",
+            rich_help_panel=DECISIONS,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="One seed for everything random.")] = 0,
-    device: Device = "auto",
-    bf16: Annotated[bool, typer.Option("--bf16", help="Run the encoder in bfloat16 on a GPU.")] = False,
-    cache: Annotated[Path | None, typer.Option(help="Folder of the feature cache.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model folder.")] = False,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
-    from exaudit.data.labels import LabelNames
-    from exaudit.errors import DataError
-    from exaudit.model.fitting import epochs_of
-    from exaudit.model.labeler import Labeler
+    from exaudit.model.folder import load_model, save_model
+    from exaudit.model.options import RunOptions
+    from exaudit.model.settings import Settings
+    from exaudit.model.train import train as fit
 
-    work = _work_folder(out, resume=resume, overwrite=overwrite)
-    documents = reading.read(file, need_labels=True)
-    held_out = None if dev is None else reading.read_beside(dev, need_labels=True)
-    named = boundary if boundary in ("documents", "zero") else None
-    labelled = None if boundary is None or named else reading.read_beside(Path(boundary))
-    if boundary is not None and labelled is not None and any(d.token_labels is None for d in labelled):
-        raise DataError(
-            "the boundary of the tokens is tuned with token labels, and some documents have none", boundary
-        )
-    texts = None
-    if clean is not None:
-        texts = _read_clean(clean, reading, LabelNames.infer(documents, positive=positive, path=file))
-    start = None if init is None else Labeler.load(init, device=device)
-    if start is not None:
-        _refuse_what_is_inherited(context)
-    labeler = Labeler(
+    settings = Settings(
         encoder=encoder,
         layers=_numbers(layers, "--layers") if layers else None,
         max_length=max_length,
         tune_encoder=tune_encoder,
-        rehearse=rehearse,
-        teachers=teachers,
+        pretrain=pretrain,
         vocabulary=vocabulary,
         word_dimension=word_dimension,
         word_vectors=None if word_vectors is None else str(word_vectors),
@@ -136,7 +145,7 @@ def train(
         batch_size=batch_size,
         learning_rate=learning_rate,
         recipe=recipe,
-        boundary=named,
+        boundary=boundary,
         select=select,
         positive=positive,
         seed=seed,
@@ -144,27 +153,22 @@ def train(
         precision="bfloat16" if bf16 else "float32",
         cache=None if cache is None else str(cache),
     )
+    work = _work_folder(out, resume=resume, overwrite=overwrite)
+    documents = reading.read(file, need_labels=True)
+    held_out = None if dev is None else reading.read_beside(dev, need_labels=True)
+    start = None if init is None else load_model(init, device=device)
+    if start is not None:
+        _refuse_what_is_inherited(context)
     say(
         f"{len(documents):,} documents for training, {len(held_out) if held_out else 'a tenth of them'} for dev"
-        + (f", {len(texts):,} clean texts" if texts else "")
     )
+    if work.exists() and not resume:
+        shutil.rmtree(work)
     work.mkdir(parents=True, exist_ok=True)
+    options = RunOptions(work, resume, lambda record: _report(record, settings.head_epochs))
     try:
-        labeler.fit(
-            documents,
-            dev=held_out,
-            init=start,
-            clean=texts,
-            work=work,
-            resume=resume,
-            report=lambda record: _report(record, epochs_of(labeler)),
-        )
-        if labelled is not None:
-            labeler.tune_boundary(labelled)
-            say(f"decision boundary of the tokens: {labeler.offset_:.3f}")
-        if overwrite and out.exists():
-            shutil.rmtree(out)
-        labeler.save(out)
+        model = fit(settings, documents, held_out, init=start, options=options)
+        aside = save_model(model, out, overwrite=overwrite)
     except BaseException:
         if any(work.iterdir()):
             say(f"what was trained so far is kept in {work}; go on with the same command and --resume")
@@ -172,64 +176,76 @@ def train(
             shutil.rmtree(work, ignore_errors=True)
         raise
     shutil.rmtree(work)
-    say(
-        f"{_kept(labeler.record_)}; model written to {out}\nnext: exaudit label {out} FILE --out labelled.jsonl"
-    )
+    for line in _closing(model):
+        say(line)
+    if aside is not None:
+        say(f"the model that was there, with its support set, is now {aside}")
+    say(f"model written to {out}\nnext: exaudit label {out} FILE --out labelled.jsonl")
 
 
 def _refuse_what_is_inherited(context: typer.Context) -> None:
     """Options that could have no effect are better refused than forgotten."""
     from exaudit.errors import SettingError
-    from exaudit.model.fitting import INHERITED
+    from exaudit.model.settings import INHERITED
 
     for name in INHERITED:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            option = "--" + name.replace("_", "-")
             raise SettingError(
-                f"{option} cannot go with --init: the model to go on from has its own; leave it out"
+                f"`{name}` cannot go with `init`: the model to go on from has its own; leave it out"
             )
 
 
+def _closing(model: Model) -> list[str]:
+    """What training ended with, and what to look out for."""
+    from exaudit.data.labels import plain_positive
+
+    labels, record = model.labels, model.record
+    lines = [_kept(record)]
+    if labels.kind == "binary" and model.settings.positive is None and plain_positive(labels.names) is None:
+        negative, positive = labels.names
+        lines.append(
+            f"the words of {positive!r} are marked, as the positive class; for those of {negative!r}, train with "
+            f"--positive {negative!r}"
+        )
+    if record["initial"] is not None:
+        before, after = (part["document"]["f1"] for part in (record["initial"]["dev"], record["dev"]))
+        if after < before - WORSE:
+            lines.append(
+                f"warning: the dev documents are decided worse than before (F1 {100 * before:.1f}, now "
+                f"{100 * after:.1f}); the model to go on from may be the better one"
+            )
+    return lines
+
+
 def _kept(record: dict[str, Any]) -> str:
-    """What training ended with."""
     tuning = record["tuning"] or {}
-    rehearsal = tuning.get("rehearsal")
+    pretraining = tuning.get("pretraining")
     after = ""
-    if rehearsal:
-        after = f"({100 * rehearsal['dev_order']:.0f}% of pairs of dev documents in the right order"
-        if rehearsal["kept"]:
-            after = f"after a rehearsal {after}), "
+    if pretraining:
+        order = f"({100 * pretraining['dev_order']:.0f}% of pairs of dev documents in the right order"
+        if pretraining["kept"]:
+            after = f"after pre-training on synthetic errors {order}), "
         else:
-            needed = f"{100 * rehearsal['needed']:.0f}%"
-            after = f"rehearsal dropped {after}, less than {needed}; --rehearse keeps it all the same), "
+            needed = f"{100 * pretraining['needed']:.0f}%"
+            after = f"pre-training on synthetic errors dropped {order}, less than {needed}; --pretrain keeps it), "
     if "kept" not in tuning:
         return f"{after}kept epoch {record['history']['best']}"
     merits = ", ".join(f"{who} {100 * merit:.1f}" for who, merit in tuning["dev"].items())
     return f"{after}kept the {tuning['kept']} (dev documents: {merits})"
 
 
-def _read_clean(path: Path, reading: Reading, names: LabelNames) -> list[tuple[str, ...]]:
-    """Texts of a file of any kind, whatever FILE is, but with its columns; plain text, if it does not tell its kind."""
-    from exaudit.model.rehearsal import clean_texts
-
-    documents = reading.read_beside(path, format=None, columns=None, id_column="", untold="text")
-    return clean_texts(documents, names, path=path)
-
-
 def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:
     """Where a run keeps its checkpoints until the model is whole."""
     from exaudit.errors import SettingError
+    from exaudit.model.folder import check_place
 
-    if out.exists() and not overwrite and (not out.is_dir() or any(out.iterdir())):
-        raise SettingError(f"{out} exists already; choose another --out, or give --overwrite")
+    check_place(out, overwrite=overwrite)
     work = out.with_name(out.name + ".partial")
-    if work.exists() and not resume:
-        if not overwrite:
-            raise SettingError(
-                f"{work} holds a run that was stopped; go on with --resume, or start anew with --overwrite"
-            )
-        shutil.rmtree(work)
+    if work.exists() and not (resume or overwrite):
+        raise SettingError(
+            f"{work} holds a run that was stopped; go on with `resume`, or start anew with `overwrite`"
+        )
     if resume and not work.exists():
         raise SettingError(f"there is nothing to resume: {work} does not exist")
     return work

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from statistics import fmean, median
 from typing import Any
 
 from exaudit.data.columns import listed
-from exaudit.data.document import Document
-from exaudit.data.labels import LabelNames
+from exaudit.data.document import Document, Label
+from exaudit.data.labels import LabelNames, LabelSet
 from exaudit.data.notes import Notes, Problem
 from exaudit.data.readers import iter_documents
 from exaudit.errors import DataError, SettingError
@@ -23,6 +24,7 @@ VERY_LONG = 2000  # words in a document
 LONG_WORD = 100  # characters; longer ones are data, or a script written without spaces
 RARE = 0.1  # share of the smallest class from which on classes count as imbalanced
 MANY_CLASSES = 50
+UNKNOWN = "label words with the classes of the documents"
 
 SUSPICIOUS = {
     "a text holds HTML tags (such as <br />)": re.compile(
@@ -55,7 +57,8 @@ class CheckReport:
     unlabelled: int = 0
     token_classes: dict[str, int] = field(default_factory=dict)
     token_positive_share: float | None = None
-    positive: str | None = None  # the class that would be taken, or None: --positive is needed
+    kind: str | None = None  # binary, multiclass or multilabel
+    positive: str | None = None  # of two classes
     negative: str | None = None
     problems: list[Problem] = field(default_factory=list)
 
@@ -108,6 +111,9 @@ class CheckReport:
                 lines[-1] += f"; {self.token_positive_share:.1%} positive"
         if self.positive is not None:
             lines.append(f"  classes     positive: {self.positive!r}, negative: {self.negative!r}")
+        elif self.kind is not None:
+            each = "one" if self.kind == "multiclass" else "any number"
+            lines.append(f"  classes     {len(self.classes or self.token_classes):,}, {each} for a document")
         for title, problems in (("errors", self.errors), ("warnings", self.warnings)):
             lines += [f"  {title}"] if problems else []
             for problem in problems:
@@ -139,25 +145,31 @@ def check(path: str | os.PathLike[str], *, positive: str | None = None, **option
     return report
 
 
+_Kind = tuple[Label | None, frozenset[Label] | None]  # a document's label, and those of its words
+
+
 class _Tally:
     """Counts over all documents, keeping no document."""
 
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
         self.lengths: list[int] = []
+        self.labelled = 0
         self.labels: Counter[str] = Counter()
         self.token_labels: Counter[str] = Counter()
         self.ids: dict[str, int] = {}
-        self.texts: dict[bytes, tuple[int, str | None, bytes]] = {}
-        self.kinds: Counter[tuple[str | None, frozenset[str] | None]] = Counter()
-        self.first_of_kind: dict[tuple[str | None, frozenset[str] | None], Document] = {}
+        self.texts: dict[bytes, tuple[int, Label | None, bytes]] = {}
+        self.kinds: Counter[_Kind] = Counter()
+        self.first_of_kind: dict[_Kind, Document] = {}
 
     def add(self, document: Document) -> None:
         line, words = document.line, document.tokens
         self.lengths.append(len(words))
         if document.label is not None:
-            self.labels[document.label] += 1
-        self.token_labels.update(document.token_labels or ())
+            self.labelled += 1
+            self.labels.update(_each(document.label))
+        for label in document.token_labels or ():
+            self.token_labels.update(_each(label))
         kind = (document.label, None if document.token_labels is None else frozenset(document.token_labels))
         self.kinds[kind] += 1
         self.first_of_kind.setdefault(kind, document)
@@ -183,9 +195,9 @@ class _Tally:
                 "an id is used twice",
                 document.line,
                 detail=f"{document.id!r}, first in line {first}",
-                advice="make the ids unique, or name another column with --id-column ('' numbers the documents)",
+                advice="make the ids unique, or name another column with `id_column` ('' numbers the documents)",
             )
-        key, word_labels = _digest(document.tokens), _digest(document.token_labels or ())
+        key, word_labels = _digest(document.tokens), _digest(map(str, document.token_labels or ()))
         line, label, first_word_labels = self.texts.setdefault(
             key, (document.line, document.label, word_labels)
         )
@@ -212,20 +224,32 @@ class _Tally:
             "max": max(self.lengths),
         }
         report.classes = dict(self.labels.most_common())
-        report.unlabelled = report.documents - sum(self.labels.values())
+        report.unlabelled = report.documents - self.labelled
         report.token_classes = dict(self.token_labels.most_common())
-        if not self.labels and not self.token_labels:
+        if not self.labelled and not self.token_labels:
             return  # a file to be labelled
         try:
-            names = LabelNames.from_classes(self.labels or self.token_labels, positive)
+            labels = LabelSet.infer(self.first_of_kind.values(), positive)
         except SettingError as error:  # harmless: the question is answered when the file is used
             self.notes.warn(str(error))
             return
         except DataError as error:
             self.notes.error(str(error))
             return
-        report.positive, report.negative = names.positive, names.negative
-        self._check_targets(report, names)
+        report.kind = labels.kind
+        if labels.kind == "binary":
+            report.negative, report.positive = labels.names
+            self._check_targets(report, labels.views[0])
+        else:
+            self._check_known(labels)
+
+    def _check_known(self, labels: LabelSet) -> None:
+        for document in self.first_of_kind.values():
+            try:
+                labels.document_classes(document)
+                labels.token_targets(document)
+            except DataError as error:
+                self.notes.error("an unknown label", document.line, detail=str(error), advice=UNKNOWN)
 
     def _check_targets(self, report: CheckReport, names: LabelNames) -> None:
         """What can be said once it is known which class is positive."""
@@ -240,12 +264,7 @@ class _Tally:
             try:
                 target, tokens = names.document_target(document), names.token_targets(document)
             except DataError as error:
-                self.notes.error(
-                    "an unknown label",
-                    document.line,
-                    detail=str(error),
-                    advice="use one pair of labels throughout",
-                )
+                self.notes.error("an unknown label", document.line, detail=str(error), advice=UNKNOWN)
                 continue
             if target is None:
                 continue
@@ -274,7 +293,11 @@ def _is_positive_token(label: str, names: LabelNames) -> bool:
     return targets is not None and bool(targets[0])
 
 
-def _digest(words: tuple[str, ...]) -> bytes:
+def _each(label: Label) -> tuple[str, ...]:
+    return (label,) if isinstance(label, str) else label
+
+
+def _digest(words: Iterable[str]) -> bytes:
     return blake2b("\0".join(words).encode(errors="replace"), digest_size=16).digest()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exaudit.data.columns import LABEL_NAMES
-from exaudit.data.document import Document
+from exaudit.data.columns import LABEL_NAMES, label_names
+from exaudit.data.document import Document, Label
 from exaudit.data.notes import Notes
 from exaudit.data.source import Line
 
@@ -15,7 +15,7 @@ TOKEN_HEADERS = {"token", "tokens", "word", "form"}
 LABEL_HEADERS = {*LABEL_NAMES, "tag", "token_label", "error"}
 
 
-def read_conll(lines: Iterator[Line], notes: Notes) -> Iterator[Document]:
+def read_conll(lines: Iterator[Line], notes: Notes, label_separator: str | None = None) -> Iterator[Document]:
     """Documents with token labels, or without where the file has the tokens alone.
 
     The first line says how all lines are written: columns are split at tabs, or at spaces where it has no tab.
@@ -24,7 +24,7 @@ def read_conll(lines: Iterator[Line], notes: Notes) -> Iterator[Document]:
     width = 0
     number = start = 0
     tokens: list[str] = []
-    labels: list[str] = []
+    labels: list[Label] = []
 
     def document() -> Document:
         return Document.from_tokens(
@@ -66,6 +66,8 @@ def read_conll(lines: Iterator[Line], notes: Notes) -> Iterator[Document]:
             )
             continue
         tokens.append(cells[0])
-        labels.append(cells[-1].strip())
+        label = cells[-1].strip()
+        several = label_separator is not None and label_separator in label
+        labels.append(label_names(label, str(label_separator)) if several else label)
     if tokens:
         yield document()

@@ -148,7 +148,7 @@ def _value(document: Document, column: str) -> str:
     if value is None:
         raise DataError(
             f"document {document.id!r} has no column {column!r} to pair it by; columns beside text, label and id: "
-            f"{listed(list(document.meta)) or 'none'}; name one with --pair-column",
+            f"{listed(list(document.meta)) or 'none'}; name one with `pair_column`",
             line=document.line or None,
         )
     return value.strip()
@@ -156,7 +156,7 @@ def _value(document: Document, column: str) -> str:
 
 def _source_label(documents: Sequence[Document], source: str) -> str | None:
     """The label that `source` names, without regard to case; None where it names a place."""
-    labels = sorted({document.label for document in documents if document.label is not None})
+    labels = sorted({document.label for document in documents if isinstance(document.label, str)})
     matches = [label for label in labels if label == source] or [
         label for label in labels if label.casefold() == source.strip().casefold()
     ]
@@ -193,5 +193,6 @@ def _pair(group: list[Document], name: str, column: str, label: str | None, sour
 def _relabelled(document: Document, label: str) -> Document:
     meta = dict(document.meta)
     if document.label is not None:
-        meta.setdefault(FORMER, document.label)
+        former = document.label if isinstance(document.label, str) else ", ".join(document.label)
+        meta.setdefault(FORMER, former)
     return replace(document, label=label, meta=meta)

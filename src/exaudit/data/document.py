@@ -7,23 +7,25 @@ from dataclasses import dataclass, field, replace
 
 from exaudit.errors import DataError
 
-__all__ = ["Document"]
+__all__ = ["Document", "Label"]
+
+Label = str | tuple[str, ...]  # a class, or several (perhaps none) where documents have lists of labels
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text with its tokens, an optional label, and optional token labels.
 
-    Labels are kept as the strings of the user's file; `exaudit.data.labels.LabelNames` turns them into
-    0 and 1. `line` is where the document starts in its file, for messages (0: not from a file). `starts` are the
+    Labels are kept as the strings of the user's file; `exaudit.data.labels.LabelSet` turns them into
+    numbers. `line` is where the document starts in its file, for messages (0: not from a file). `starts` are the
     tokens' places in the text, needed only where looking for the tokens from left to right would not find them.
     """
 
     id: str
     text: str
     tokens: tuple[str, ...]
-    label: str | None = None
-    token_labels: tuple[str, ...] | None = None
+    label: Label | None = None
+    token_labels: tuple[Label, ...] | None = None
     meta: Mapping[str, str] = field(default_factory=dict, hash=False)
     line: int = 0
     starts: tuple[int, ...] | None = None
@@ -45,8 +47,8 @@ class Document:
         text: str,
         *,
         id: str = "",
-        label: str | None = None,
-        token_labels: Sequence[str] | None = None,
+        label: Label | None = None,
+        token_labels: Sequence[Label] | None = None,
         meta: Mapping[str, str] | None = None,
         line: int = 0,
     ) -> Document:
@@ -61,8 +63,8 @@ class Document:
         *,
         id: str = "",
         text: str | None = None,
-        label: str | None = None,
-        token_labels: Sequence[str] | None = None,
+        label: Label | None = None,
+        token_labels: Sequence[Label] | None = None,
         meta: Mapping[str, str] | None = None,
         line: int = 0,
     ) -> Document:

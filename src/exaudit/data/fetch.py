@@ -93,7 +93,7 @@ class DataSet:
         size = f"{len(sizes)} files, {sum(sizes) / 1e6:.1f} MB"
         size += f", and of a size not known beforehand: {', '.join(unsized)}" if unsized else ""
         lines = [f"{self.name}: {self.title}", f"  {size}", f"  licence: {self.licence}"]
-        lines += ["  needs --accept-licence"] if self.restricted else []
+        lines += ["  needs `accept_licence`"] if self.restricted else []
         return "\n".join(lines + [f"  not fetched: {path}: {why}" for path, why in self.not_fetched.items()])
 
 
@@ -142,7 +142,7 @@ def fetch(
     if data.restricted and not accept_licence:
         raise SettingError(
             f"the licence of {name} has terms that you must accept first ({data.licence}); "
-            "read them, and if you agree, run the command again with --accept-licence"
+            "read them, and if you agree, run the command again with `accept_licence`"
         )
     base = _checked_base(base or os.environ.get("EXAUDIT_FETCH_BASE") or None)
     home = (data_folder() if folder is None else Path(folder)) / name

@@ -26,7 +26,7 @@ def read_labelled_lines(
                 "a line does not start with its label",
                 number,
                 detail=repr(text[:60]),
-                advice="write `0 text` or `1 text`, or pass another --format",
+                advice="write `0 text` or `1 text`, or pass another `format`",
             )
             continue
         words = match[2].split() if match is not None and match[2] else []
@@ -35,7 +35,7 @@ def read_labelled_lines(
                 "the token labels do not fit the text",
                 number,
                 detail=f"{len(labels)} labels for {len(words)} words",
-                advice="give one label per word, separated by spaces, in the same line of the --token-labels file",
+                advice="give one label per word, separated by spaces, in the same line of the `token_labels` file",
             )
             continue
         if match is None or not words:

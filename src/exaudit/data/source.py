@@ -1,4 +1,4 @@
-"""Lines of a UTF-8 text file, plain or compressed, or of standard input."""
+"""Lines of a text file, plain or compressed, or of standard input."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, BinaryIO, cast
 
+from exaudit.data.encoding import Decoder, check_encoding, wide_encoding
 from exaudit.data.notes import Notes
 from exaudit.errors import DataError
 
@@ -27,28 +28,42 @@ PACKERS: dict[bytes, Callable[[BinaryIO], Any]] = {
     **{b"BZh%d1AY&SY" % level: bz2.open for level in range(1, 10)},
 }
 FOREIGN = {
-    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or save the sheet as CSV",
-    b"PAR1": "a Parquet file; convert it to CSV or JSONL",
+    b"PK\x03\x04": "a zip archive; unpack it (an Excel file must be .xlsx, and a file of its own)",
+    b"PAR1": "a Parquet file; give it as a file of its own, and without another `format`",
+    b"ARROW1": "an Arrow file; give it as a file of its own, and without another `format`",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it first, or use gzip, xz or bzip2",
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or CSV",
     b"%PDF": "a PDF file; extract its text first",
-    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
-    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
 }
 
 
-def read_lines(path: str | os.PathLike[str], notes: Notes) -> Iterator[Line]:
+def read_lines(path: str | os.PathLike[str], notes: Notes, encoding: str | None = None) -> Iterator[Line]:
     """Each line with its number; `-` is standard input. Compression is told by the content, not by the name."""
+    encoding = check_encoding(encoding)
     number = 0
     with ExitStack() as stack:
         try:
             packed = sys.stdin.buffer if str(path) == "-" else stack.enter_context(open(path, "rb"))
             stream = _unpack(cast(io.BufferedReader, packed), stack)
-            _refuse_foreign(stream.peek(8192)[:8192], path)
-            for number, raw in enumerate(stream, start=1):
-                if number == 1 and raw.startswith(BOM):
-                    raw = raw[len(BOM) :]
-                    notes.warn("the file starts with a byte order mark (BOM); ignored", 1)
-                yield number, _decode(raw, number, notes)
+            start = stream.peek(8192)[:8192]
+            wide = _check_start(start, encoding, path)
+            if wide is not None:
+                if encoding is None:
+                    notes.warn(f"the file is not UTF-8; read as {wide} (`encoding` names another)")
+                for number, text in enumerate(_wide_lines(stream, wide), start=1):
+                    yield number, text
+            else:
+                decoder = Decoder(encoding, notes)
+                for number, raw in enumerate(stream, start=1):
+                    if number == 1 and raw.startswith(BOM):
+                        raw = raw[len(BOM) :]
+                        notes.warn("the file starts with a byte order mark (BOM); ignored", 1)
+                    if b"\0" in raw:
+                        notes.error(
+                            "a line holds a NUL byte", number, advice="remove it, or give a text file"
+                        )
+                        raw = raw.replace(b"\0", b"")
+                    yield number, decoder.decode(raw, number, stream.peek)
         except FileNotFoundError:
             raise DataError("there is no such file; check the path", path) from None
         except IsADirectoryError:
@@ -56,6 +71,10 @@ def read_lines(path: str | os.PathLike[str], notes: Notes) -> Iterator[Line]:
         except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
             raise DataError(
                 f"the compressed file is damaged or cut off ({error})", path, number + 1
+            ) from None
+        except UnicodeError as error:
+            raise DataError(
+                f"the line is not {wide} ({error}); name another encoding with `encoding`", path, number + 1
             ) from None
         except OSError as error:
             raise DataError(f"the file cannot be read ({error.strerror or error})", path) from None
@@ -71,28 +90,25 @@ def _unpack(stream: io.BufferedReader, stack: ExitStack) -> io.BufferedReader:
     return stream
 
 
-def _refuse_foreign(start: bytes, path: str | os.PathLike[str]) -> None:
+def _check_start(start: bytes, encoding: str | None, path: str | os.PathLike[str]) -> str | None:
+    """Refuse what is no text; the encoding of the file where it has several bytes to every character."""
     for magic, what in FOREIGN.items():
         if start.startswith(magic):
             raise DataError(f"this is {what}", path)
-    if b"\0" in start:
-        raise DataError("this is a binary file (it holds NUL bytes); give a text file in UTF-8", path)
-    if b"\n" not in start and b"\r" in start.rstrip(b"\r"):
+    if encoding is not None and "\n".encode(encoding) != b"\n":
+        return encoding
+    wide = wide_encoding(start) if encoding is None else None
+    if wide is None and b"\0" in start:
+        raise DataError("this is a binary file (it holds NUL bytes); give a text file", path)
+    if b"\n" not in start and b"\r" in start.rstrip(b"\r") and wide is None:
         raise DataError("lines end in carriage returns alone; convert it: tr '\\r' '\\n' < FILE", path)
+    return wide
 
 
-def _decode(raw: bytes, number: int, notes: Notes) -> str:
-    if b"\0" in raw:
-        notes.error("a line holds a NUL byte", number, advice="remove it, or give a text file in UTF-8")
-        raw = raw.replace(b"\0", b"")
+def _wide_lines(stream: io.BufferedReader, encoding: str) -> Iterator[str]:
+    text = io.TextIOWrapper(stream, encoding, newline="\n")
     try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        before = raw[max(0, error.start - 20) : error.start].decode(errors="replace")
-        notes.error(
-            "a line is not UTF-8",
-            number,
-            detail=f"byte 0x{raw[error.start]:02x} at byte {error.start + 1} of the line, after {before!r}",
-            advice="save the file as UTF-8 (e.g. `iconv -f latin1 -t utf-8 FILE`)",
-        )
-        return raw.decode(errors="replace")
+        for number, line in enumerate(text):
+            yield line if number else line.removeprefix("\ufeff")
+    finally:
+        text.detach()  # standard input stays open

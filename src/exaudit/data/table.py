@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from exaudit.data.columns import ID_NAMES, LABEL_NAMES, TEXT_NAMES, find_column, listed
+from exaudit.data.columns import TEXT_NAMES, find_column, listed
 from exaudit.data.document import Document
-from exaudit.data.notes import NO_WORDS, Notes
+from exaudit.data.layout import Layout
+from exaudit.data.notes import Notes
 from exaudit.data.source import Line
 from exaudit.errors import DataError
 
@@ -39,6 +39,7 @@ def read_table(
     id_column: str | None = None,
     columns: Sequence[str] | None = None,
     need_labels: bool = False,
+    label_separator: str | None = None,
 ) -> Iterator[Document]:
     """Documents of a table. The delimiter is the first of `delimiters` that fits the first row.
 
@@ -50,14 +51,10 @@ def read_table(
         return
     try:
         delimiter, names = _find_delimiter(first[1], delimiters, text_column, columns)
-        layout = _Layout.find(names, text_column, label_column, id_column, need_labels)
+        layout = Layout.find(names, text_column, label_column, id_column, need_labels, label_separator)
     except DataError as error:
         raise DataError(str(error), notes.path, first[0]) from None
-    notes.columns = {
-        role: names[place]
-        for role, place in (("text", layout.text), ("label", layout.label), ("id", layout.id))
-        if place is not None
-    }
+    notes.columns = layout.roles()
     rows = _Rows(lines, notes, delimiter, layout)
     if columns is not None:
         cells = split_row(first[1], delimiter) or []
@@ -66,10 +63,10 @@ def read_table(
         else:
             rows.push(first)
     for number, (line, cells) in enumerate(rows, start=1):
-        document = _document(cells, line, number, layout, notes, need_labels)
+        document = layout.document(cells, line, number, notes)
         if document is not None:
-            if document.label is not None:
-                rows.labels.add(document.label)
+            if layout.label is not None and document.label:
+                rows.labels.add(cells[layout.label].strip())
             yield document
 
 
@@ -90,56 +87,22 @@ def _find_delimiter(
             else f"no column {text_column!r}"
         )
         raise DataError(
-            f"{what}; columns found: {listed(found)}; name one with --text-column, or, if the file has no header, "
-            "all of them with --columns"
+            f"{what}; columns found: {listed(found)}; name one with `text_column`, or, if the file has no header, "
+            "all of them with `columns`"
         )
     for delimiter, cells in splits:
         if len(cells) == len(columns):
             return delimiter, list(columns)
     raise DataError(
-        f"--columns names {len(columns)} columns, but the first row has {len(found)}: {listed(found)}; "
+        f"`columns` names {len(columns)} columns, but the first row has {len(found)}: {listed(found)}; "
         "name every column, in order"
     )
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where the text, the label and the id stand in a row."""
-
-    names: tuple[str, ...]
-    text: int
-    label: int | None
-    id: int | None
-
-    @classmethod
-    def find(
-        cls,
-        names: Sequence[str],
-        text_column: str | None,
-        label_column: str | None,
-        id_column: str | None,
-        need_labels: bool,
-    ) -> _Layout:
-        def place(role: str, wanted: str | None, usual: Sequence[str], needed: bool) -> int | None:
-            found = None if wanted == "" else find_column(names, wanted, usual)
-            if found is None and (needed or wanted):
-                what = f"no column {wanted!r}" if wanted else f"no column of a usual name holds the {role}"
-                raise DataError(f"{what}; columns found: {listed(names)}; name one with --{role}-column")
-            return found
-
-        text = place("text", text_column, TEXT_NAMES, True)
-        label = place("label", label_column, LABEL_NAMES, need_labels)
-        id_ = place("id", id_column, ID_NAMES, False)
-        given = [found for found in (text, label, id_) if found is not None]
-        if text is None or len(set(given)) < len(given):
-            raise DataError(f"text, label and id must be different columns; columns found: {listed(names)}")
-        return cls(tuple(names), text, label, id_)
 
 
 class _Rows:
     """Rows as (line, cells). A quoted field may run over several lines, but not over what is plainly another row."""
 
-    def __init__(self, lines: Iterator[Line], notes: Notes, delimiter: str, layout: _Layout) -> None:
+    def __init__(self, lines: Iterator[Line], notes: Notes, delimiter: str, layout: Layout) -> None:
         self.labels: set[str] = set()  # seen so far: the mark by which a swallowed row is recognised
         self._lines, self._notes, self._delimiter, self._layout = lines, notes, delimiter, layout
         self._pushed: deque[Line] = deque()
@@ -224,29 +187,3 @@ class _Rows:
         # Prose may hold as many delimiters as a row, but hardly a known label in its place. Where there is no label to
         # go by, tabs are rare enough in prose; commas are not.
         return tabs if label is None else cells[label].strip() in self.labels
-
-
-def _document(
-    cells: list[str], line: int, number: int, layout: _Layout, notes: Notes, need_labels: bool
-) -> Document | None:
-    text = cells[layout.text]
-    if not text.split():
-        notes.warn(NO_WORDS, line)
-        return None
-    label = None if layout.label is None else cells[layout.label].strip() or None
-    if layout.label is not None and label is None:
-        if need_labels:
-            notes.error(
-                "a row has no label",
-                line,
-                detail=f"column {layout.names[layout.label]!r} is blank",
-                advice="fill it in or remove the row",
-            )
-            return None
-        notes.warn("a document has no label", line)
-    id_ = "" if layout.id is None else cells[layout.id].strip()
-    if layout.id is not None and not id_:
-        notes.warn("a document has no id; numbered", line)
-    used = {layout.text, layout.label, layout.id}
-    meta = {name: cells[i] for i, name in enumerate(layout.names) if i not in used and name}
-    return Document.from_text(text, id=id_ or str(number), label=label, meta=meta, line=line)

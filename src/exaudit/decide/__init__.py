@@ -8,10 +8,10 @@ from exaudit.decide.admission import (
     TokenLimits,
 )
 from exaudit.decide.explanation import Explanation, Term
+from exaudit.decide.fitting import Epoch, KNNReport, fit_knn
 from exaudit.decide.knn import KNN
 from exaudit.decide.neighbours import Neighbours
 from exaudit.decide.rules import exag, exat, sgn
-from exaudit.decide.training import Epoch, KNNReport, best_offset, fit_knn
 
 __all__ = [
     "KNN",
@@ -25,7 +25,6 @@ __all__ = [
     "Term",
     "TokenAdmission",
     "TokenLimits",
-    "best_offset",
     "exag",
     "exat",
     "fit_knn",

@@ -30,11 +30,14 @@ class Explanation:
     output: float
     offset: float
     prediction: int
+    names: tuple[str, str] = ("negative", "positive")  # of what may be predicted
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        value = asdict(self)
+        del value["names"]
+        return value
 
-    def render(self, *, names: tuple[str, str] = ("negative", "positive"), texts: Sequence[str] = ()) -> str:
+    def render(self, *, texts: Sequence[str] = ()) -> str:
         """A table for a terminal; `texts` (an exemplar in its sentence, say) end the lines where given."""
         lines = ["  k          row  distance  weight  tanh(s)  gamma*Y     term"]
         for k, term in enumerate(self.terms, start=1):
@@ -46,7 +49,7 @@ class Explanation:
         sign = ">" if self.prediction > 0 else "<="
         lines.append(f"{'beta':>45} {'':>7}{self.beta:>+8.3f}")
         lines.append(
-            f"{'output':>45} {'':>7}{self.output:>+8.3f}  {sign} {self.offset:g}: {names[self.prediction > 0]}"
+            f"{'output':>45} {'':>7}{self.output:>+8.3f}  {sign} {self.offset:g}: {self.names[self.prediction > 0]}"
         )
         return "\n".join(lines)
 

@@ -3,7 +3,7 @@
     f(x)^KNN = beta + sum_k w_k (tanh(s_k) + gamma Y_k)      with  w_k >= 0,  sum_k w_k = 1
 
 `dist` weighs by distance, `const` by K learned weights, `equal` weighs all exemplars alike.
-`exaudit.decide.training` learns the parameters.
+`exaudit.decide.fitting` learns the parameters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -113,12 +113,10 @@ class KNN:
         """sgn(f(x)^KNN) of each token."""
         return self.decide(self.output(neighbours))  # (N,)
 
-    def with_offset(self, offset: float) -> KNN:
-        """The same K-NN with another decision boundary."""
-        return replace(self, offset=float(offset))
-
-    def explain(self, neighbours: Neighbours, i: int) -> Explanation:
-        """The whole sum behind the output of token `i`."""
+    def explain(
+        self, neighbours: Neighbours, i: int, *, names: tuple[str, str] = ("negative", "positive")
+    ) -> Explanation:
+        """The whole sum behind the output of token `i`; `names` are what is told of the two signs."""
         if not -len(neighbours) <= i < len(neighbours):
             raise SettingError(f"token {i} asked for, but there are {len(neighbours)} tokens")
         i %= len(neighbours)
@@ -130,7 +128,7 @@ class KNN:
         rows = zip(*(column.tolist() for column in columns), strict=True)
         terms = tuple(Term(row, d, w, tanh, label, w * (tanh + label)) for row, d, w, tanh, label in rows)
         output = float(self.output(near)[0])
-        return Explanation(self.beta, terms, output, self.offset, int(self.decide(output)))
+        return Explanation(self.beta, terms, output, self.offset, int(self.decide(output)), names)
 
     def fingerprint(self) -> str:
         """A short name for exactly these parameters, so that what was fitted with them can tell."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from exaudit.encode.features import Block, Features
 from exaudit.encode.packed import Packed
+from exaudit.encode.pieces import Pieces
 from exaudit.encode.shard import DamagedShardError, Shard, digest, read_shard, write_shard
 from exaudit.encode.transformer import Transformer
 from exaudit.errors import ExauditError, SettingError
@@ -214,15 +215,23 @@ class _Shards:
         return Features(self.blocks, table[:, 0], table[:, 1], table[:, 2], dimension)
 
 
-class CachedTransformer(Transformer):
+class CachedTransformer:
     """A Transformer that looks into the feature cache before it encodes: for those who label the same texts often.
 
     What it gives is rounded to half precision, as everything in the cache is.
     """
 
-    def __init__(self, transformer: Transformer) -> None:
-        self.__dict__.update(transformer.__dict__)
-        self._plain = transformer
+    def __init__(self, transformer: Transformer, cache: FeatureCache | None = None) -> None:
+        self._transformer, self._cache = transformer, cache or FeatureCache()
+        self.name, self.fingerprint = transformer.name, transformer.fingerprint
+        self.layers, self.dimension = transformer.layers, transformer.dimension
+        self.max_length, self.dtype = transformer.max_length, transformer.dtype
+
+    def pieces(self, token_lists: Sequence[Sequence[str]]) -> Pieces:
+        return self._transformer.pieces(token_lists)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        self._transformer.save(folder)
 
     def batches(
         self,
@@ -231,7 +240,7 @@ class CachedTransformer(Transformer):
         pieces_per_batch: int | None = None,
         desc: str | None = None,
     ) -> Iterator[tuple[list[int], Packed]]:
-        features = FeatureCache().features(self._plain, token_lists, desc=desc)
+        features = self._cache.features(self._transformer, token_lists, desc=desc)
         ends = np.cumsum(features.lengths)  # (B,)
         first = 0
         while first < len(features):

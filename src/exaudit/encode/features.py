@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from exaudit._arrays import ranges
 from exaudit.encode.packed import Packed
-from exaudit.encode.pieces import ranges
 
 __all__ = ["Block", "Features"]
 

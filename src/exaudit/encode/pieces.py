@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from exaudit.encode.shapes import shapes_of
 from exaudit.errors import EncoderError
 
-__all__ = ["Pieces", "Tokenizer", "Windows", "ranges", "windows_of"]
+__all__ = ["Pieces", "Tokenizer", "Windows", "windows_of"]
 
 Ints = NDArray[np.int64]
 _CHUNK = 1024  # documents per call of the tokenizer: its own objects are heavy, ours are flat arrays
@@ -134,11 +134,3 @@ def windows_of(bounds: Ints, size: int) -> Windows:
     table = np.concatenate(rows)
     table = table[np.argsort(table[:, 0], kind="stable")]
     return Windows(*table[:, 1:].T)
-
-
-def ranges(starts: Ints, lengths: Ints) -> Ints:
-    """`starts[0], starts[0] + 1, ...` for each start and its length, end to end."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    shift: Ints = np.repeat(starts - (ends - lengths), lengths)
-    return np.arange(total) + shift

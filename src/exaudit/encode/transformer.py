@@ -14,16 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from exaudit._arrays import ranges
 from exaudit._device import pick_device
 from exaudit._files import read_json
 from exaudit._progress import progress
 from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
-from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, ranges, windows_of
+from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, windows_of
 from exaudit.encode.shapes import add_shapes, restore_shapes
 from exaudit.errors import EncoderError, SettingError
 
-__all__ = ["DEFAULT_LAYERS", "Reading", "Transformer", "depth", "last_layers"]
+__all__ = ["DEFAULT_LAYERS", "OnTheFlyFeatures", "Transformer", "depth", "last_layers"]
 
 # MiniLM: by token F0.5 on FCE (docs/results.md); gte-small: a first guess. The last layers of sentence-embedding
 # models have lost token-level detail.
@@ -119,7 +120,7 @@ class Transformer:
         if self._tokenizer.uncased and not self.reads_shapes:
             add_shapes(self.module)
 
-    def twin(self, layers: Sequence[int] | None = None) -> Transformer:
+    def copy(self, layers: Sequence[int] | None = None) -> Transformer:
         """The same encoder, perhaps with other layers, to be tuned without changing this one."""
         other = copy.copy(self)
         if layers is not None:
@@ -135,11 +136,11 @@ class Transformer:
 
     def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed:
         """One batch in the given order; differentiable while the module trains."""
-        return self.reading(token_lists).packed(range(len(token_lists)))
+        return self.on_the_fly(token_lists).packed(range(len(token_lists)))
 
-    def reading(self, token_lists: Sequence[Sequence[str]]) -> Reading:
+    def on_the_fly(self, token_lists: Sequence[Sequence[str]]) -> OnTheFlyFeatures:
         """Documents to be packed batch by batch, their words cut into pieces once."""
-        return Reading(self, self.pieces(token_lists))
+        return OnTheFlyFeatures(self, self.pieces(token_lists))
 
     def batches(
         self,
@@ -230,8 +231,8 @@ class Transformer:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Documents that go through an encoder whenever they are asked for."""
+class OnTheFlyFeatures:
+    """Documents that go through an encoder whenever their features are asked for."""
 
     encoder: Transformer
     pieces: Pieces

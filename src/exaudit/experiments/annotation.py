@@ -10,24 +10,24 @@ import numpy as np
 
 from exaudit.analyse.comparison import mark_sides
 from exaudit.analyse.evaluation import Evaluation
-from exaudit.analyse.features import By, Features
+from exaudit.analyse.features import By
 from exaudit.data.diff import FORMER
 from exaudit.data.document import Document
 from exaudit.experiments.corpora import Contrast, Reviews, read_contrast, read_reviews
-from exaudit.experiments.evidence import Bools, Scored, score
-from exaudit.experiments.figures import Figures
 from exaudit.experiments.run import Run
-from exaudit.metrics import Counts, Difference, best_offset, paired_bootstrap
-from exaudit.model.labeler import Labeler
+from exaudit.experiments.scoring import Bools, Scored, accuracy_gain, features_of, score
+from exaudit.experiments.step_result import StepResult
+from exaudit.metrics import Difference, best_offset
+from exaudit.model.model import Model
 
 __all__ = ["annotation"]
 
 ORIG, REV, CONTRAST = "Orig.", "Rev.", "Contrast"
 PAIR = "pair"
-TOKEN = ("precision", "recall", "f0.5")
+TOKEN_METRICS = ("precision", "recall", "f0.5")
 
 
-def annotation(run: Run) -> Iterator[Figures]:
+def annotation(run: Run) -> Iterator[StepResult]:
     """All tables of section 6, step by step."""
     reviews = read_reviews(run.data, fast=run.settings.fast)
     contrast = read_contrast(run.data, fast=run.settings.fast)
@@ -36,12 +36,14 @@ def annotation(run: Run) -> Iterator[Figures]:
     yield run.step("annotation-words", partial(_words, run, reviews))
 
 
-def _model(run: Run, reviews: Reviews) -> Labeler:
+def _model(run: Run, reviews: Reviews) -> Model:
     """Originals against revisions; the dev set chooses the epoch."""
-    train, dev = (_marked(getattr(reviews.orig, p), getattr(reviews.rev, p)) for p in ("train", "dev"))
+    train, dev = (
+        _marked(getattr(reviews.orig, split), getattr(reviews.rev, split)) for split in ("train", "dev")
+    )
     return run.model(
         "annotation", train, dev,
-        positive="B", select="accuracy", max_length=350, **run.tuning,
+        positive="B", select="accuracy", max_length=350, tune_encoder=run.settings.tune_encoder,
     )  # fmt: skip
 
 
@@ -57,32 +59,34 @@ def _marked(originals: Sequence[Document], revisions: Sequence[Document]) -> lis
 # -- which reviews are told apart ---------------------------------------------------------------------------
 
 
-def _crowd(run: Run, reviews: Reviews) -> Figures:
+def _crowd(run: Run, reviews: Reviews) -> StepResult:
     """CAD: the test set was revised by the people who revised the training set."""
     test = _marked(reviews.orig.test, reviews.rev.test)
     return _told_apart(run, reviews, test, "annotation-domain", REV)
 
 
-def _researchers(run: Run, reviews: Reviews, contrast: Contrast) -> Figures:
+def _researchers(run: Run, reviews: Reviews, contrast: Contrast) -> StepResult:
     """The contrast set: revised by people of whom the model has seen nothing."""
     test = _marked(contrast.original, contrast.revised)
     return _told_apart(run, reviews, test, "annotation-contrast", CONTRAST)
 
 
-def _told_apart(run: Run, reviews: Reviews, test: list[Document], table: str, name: str) -> Figures:
-    labeler = _model(run, reviews)
-    scored = score(labeler, test)
+def _told_apart(run: Run, reviews: Reviews, test: list[Document], table: str, name: str) -> StepResult:
+    model = _model(run, reviews)
+    scored = score(model, test)
     right = scored.correct.reshape(2, -1)  # (side, pairs)
     negative = np.array([d.meta[FORMER] == "Negative" for d in test]).reshape(2, -1)
-    figures = Figures()
+    result = StepResult()
     for row, chosen in _subsets(name, negative).items():
         count = int(chosen.sum())
-        figures.row(table, row, 100 * right[chosen].mean() if count else None, count)
-    figures.claim("re-edits-detectable", f"{ORIG}+{name}, accuracy over one half", _over_half(right))
-    figures.claim("negative-distinct", f"{ORIG}+{name}, accuracy", _negative_over_positive(right, negative))
-    dev = score(labeler, _marked(reviews.orig.dev, reviews.rev.dev))
-    _tokens(figures, scored, Evaluation.of(scored.scores, labeler.names_), dev, name)
-    return figures
+        result.add_row(table, row, 100 * right[chosen].mean() if count else None, count)
+    result.add_claim("re-edits-detectable", f"{ORIG}+{name}, accuracy over one half", _over_half(right))
+    result.add_claim(
+        "negative-distinct", f"{ORIG}+{name}, accuracy", _negative_over_positive(right, negative)
+    )
+    dev = score(model, _marked(reviews.orig.dev, reviews.rev.dev))
+    _tokens(result, scored, Evaluation.of(scored.scores, model.labels), dev, name)
+    return result
 
 
 def _subsets(name: str, negative: Bools) -> dict[str, Bools]:
@@ -101,18 +105,16 @@ def _subsets(name: str, negative: Bools) -> dict[str, Bools]:
 
 def _over_half(right: Bools) -> Difference:
     """Accuracy above that of a coin. The reviews of a pair are drawn together."""
-    ours = [Counts(hits, 2 - hits, 0, 0) for hits in right.sum(0).tolist()]
-    return paired_bootstrap(lambda c: c.precision, ours, [Counts(1, 1, 0, 0)] * len(ours))
+    return accuracy_gain(right.T, np.tile([True, False], (right.shape[1], 1)))
 
 
 def _negative_over_positive(right: Bools, negative: Bools) -> Difference:
     """Every pair has a negative review and a positive one."""
     sides = (np.where(negative[0], *order) for order in ((right[0], right[1]), (right[1], right[0])))
-    ours, others = ([Counts(int(r), int(not r), 0, 0) for r in side.tolist()] for side in sides)
-    return paired_bootstrap(lambda c: c.precision, ours, others)
+    return accuracy_gain(*(side[:, None] for side in sides))
 
 
-def _tokens(figures: Figures, test: Scored, whole: Evaluation, dev: Scored, name: str) -> None:
+def _tokens(result: StepResult, test: Scored, whole: Evaluation, dev: Scored, name: str) -> None:
     """Not in the paper: whether the words that give a revision away are those that were revised.
 
     Words that no filter picks score the bias, and in balanced classes its sign means little: the row with the
@@ -121,22 +123,20 @@ def _tokens(figures: Figures, test: Scored, whole: Evaluation, dev: Scored, name
     decisions = {
         "model": test.margins > 0,
         "model, boundary tuned on dev": test.margins > best_offset(dev.margins, dev.truth),
-        "Random": np.concatenate(whole.random().tokens or []) > 0,
+        "Random": np.concatenate(whole.random().tokens or [])[:, 0] > 0,
     }
     place = "" if name == REV else f" | {name}"
     for row, decided in decisions.items():
-        figures.row("annotation-tokens", row + place, *test.judge(decided).percent(*TOKEN))
+        result.add_row("annotation-tokens", row + place, *test.evaluate(decided).percent(*TOKEN_METRICS))
 
 
 # -- what tells them apart ----------------------------------------------------------------------------------
 
 
-def _words(run: Run, reviews: Reviews) -> Figures:
+def _words(run: Run, reviews: Reviews) -> StepResult:
     """N-grams and reviews of the dev set, of the class that they truly are."""
-    labeler = _model(run, reviews)
-    dev = _marked(reviews.orig.dev, reviews.rev.dev)
-    features = Features.of(labeler.iter_label(dev, total=len(dev)), labeler)
-    figures = Figures()
+    features = features_of(_model(run, reviews), _marked(reviews.orig.dev, reviews.rev.dev))
+    result = StepResult()
     kinds: tuple[tuple[str, int, By, int], ...] = (
         ("annotation-unigrams", 1, "total", 10),
         ("annotation-5grams", 5, "mean", 5),
@@ -145,11 +145,11 @@ def _words(run: Run, reviews: Reviews) -> Figures:
         for target, side in enumerate((ORIG, REV)):
             for end, count in (("top", 10), ("lowest", lowest)):
                 found = features.ngrams(size, target, truth=target, by=by, top=count, lowest=end == "lowest")
-                figures.grams(table, side, end, found, by)
+                result.add_ngrams(table, side, end, found, by)
     names = ("first revised review", "second revised review")
     ranked = features.documents(1, truth=1, top=len(names))
     for name, document in zip(names, ranked, strict=False):
-        figures.row("annotation-top", name, document.normalised)
+        result.add_row("annotation-top", name, document.normalised)
     for name in names[len(ranked) :]:
-        figures.none("annotation-top", name, "no such review was recognised as revised")
-    return figures
+        result.add_missing("annotation-top", name, "no such review was recognised as revised")
+    return result

@@ -22,24 +22,21 @@ from exaudit.data.notes import Notes
 from exaudit.data.readers import read_documents
 from exaudit.errors import DataError
 
-__all__ = ["Contrast", "Fce", "News", "Reviews", "Split", "read_contrast", "read_fce", "read_news", "read_reviews",
+__all__ = ["Contrast", "News", "Reviews", "Splits", "read_contrast", "read_fce", "read_news", "read_reviews",
            "read_tweets"]  # fmt: skip
 
 SEED = 1776
-MANY = ("orig/eighty_percent/train.tsv", "")  # and the column with the ids; '' numbers the reviews
-MANY_RECONSTRUCTED = ("orig_eighty_percent_reconstructed/train.tsv.xz", "acl_id")
+ORIG_19K = ("orig/eighty_percent/train.tsv", "")  # and the column with the ids; '' numbers the reviews
+RECONSTRUCTED_19K = ("orig_eighty_percent_reconstructed/train.tsv.xz", "acl_id")
 LEAKS = ("train/neg/5716_1", "train/neg/5793_1")  # of the 19k set, in other words also in CAD dev and test
 NEWS_TEST, NEWS_DEV, NEWS_SUPPORT = 2000, 2000, 50_000
 
 
 @dataclass(frozen=True)
-class Split:
+class Splits:
     train: list[Document]
     dev: list[Document]
     test: list[Document]
-
-
-Fce = Split
 
 
 @dataclass(frozen=True)
@@ -55,10 +52,10 @@ class News:
 class Reviews:
     """Counterfactually revised film reviews. Token labels are the sentiment diffs, from positive to negative."""
 
-    orig: Split
-    rev: Split
-    many: list[Document]  # the 19k originals; empty where they are not at hand
-    shared: frozenset[str]  # ids in `many` whose texts are in orig.train
+    orig: Splits
+    rev: Splits
+    orig_19k: list[Document]  # the 19k originals; empty where they are not at hand
+    shared: frozenset[str]  # ids in `orig_19k` whose texts are in orig.train
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,10 @@ class Contrast:
     revised: list[Document]
 
 
-def read_fce(data: Path, *, fast: bool = False) -> Fce:
+def read_fce(data: Path, *, fast: bool = False) -> Splits:
     """Sentences of learners of English, labelled i where a word is wrong, else c."""
     parts = (_fce(data, name) for name in ("train", "dev", "test"))
-    return Split(*(tenth(part, fast) for part in parts))
+    return Splits(*(tenth(part, fast) for part in parts))
 
 
 def _fce(data: Path, name: str) -> list[Document]:
@@ -110,11 +107,11 @@ def read_reviews(data: Path, *, fast: bool = False) -> Reviews:
     parts = {name: _pairs(data, name) for name in ("train", "dev", "test")}
     if fast:
         parts = {name: (tenth(a, True), tenth(b, True)) for name, (a, b) in parts.items()}
-    orig, rev = (Split(*(parts[name][side] for name in ("train", "dev", "test"))) for side in (0, 1))
+    orig, rev = (Splits(*(parts[name][side] for name in ("train", "dev", "test"))) for side in (0, 1))
     held_out = {_plain(d.text) for name in ("dev", "test") for d in (*parts[name][0], *parts[name][1])}
-    many = tenth([d for d in _many(data) if _plain(d.text) not in held_out], fast)
+    orig_19k = tenth([d for d in _orig_19k(data) if _plain(d.text) not in held_out], fast)
     texts = {_plain(d.text) for d in orig.train}
-    return Reviews(orig, rev, many, frozenset(d.id for d in many if _plain(d.text) in texts))
+    return Reviews(orig, rev, orig_19k, frozenset(d.id for d in orig_19k if _plain(d.text) in texts))
 
 
 def _pairs(data: Path, name: str) -> tuple[list[Document], list[Document]]:
@@ -126,9 +123,9 @@ def _pairs(data: Path, name: str) -> tuple[list[Document], list[Document]]:
     return [d for d in marked if d.id in firsts], [d for d in marked if d.id not in firsts]
 
 
-def _many(data: Path) -> list[Document]:
+def _orig_19k(data: Path) -> list[Document]:
     """The 19k originals: the authors' file, or our reconstruction of it, which names the reviews that leak."""
-    for path, column in (MANY, MANY_RECONSTRUCTED):
+    for path, column in (ORIG_19K, RECONSTRUCTED_19K):
         if (data / "imdb_cad" / path).exists():
             documents = _read(data, "imdb_cad", path, format="tsv", id_column=column)
             return [replace(d, id=f"imdb-{d.id}") for d in documents if d.id not in LEAKS]

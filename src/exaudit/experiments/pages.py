@@ -6,12 +6,20 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from exaudit.experiments.beside import Beside, Gram, GramTable, Row, Table, Value, digits
 from exaudit.experiments.claims import Case, Finding
+from exaudit.experiments.paper_comparison import (
+    NgramTable,
+    PaperComparison,
+    RankedNgram,
+    Row,
+    Table,
+    Value,
+    digits,
+)
 
 __all__ = ["claims_markdown", "claims_text", "experiment_markdown", "experiment_text", "picture"]
 
-GRAMS_SHOWN = 5  # of each end: n-grams are words of the corpus, and few of those may be shown
+NGRAMS_SHOWN = 5  # of each end: n-grams are words of the corpus, and few of those may be shown
 READ = "Each cell: ours (the paper's, ours less the paper's). P, R, F scores, accuracy and agreement are in percent."
 Line = Sequence[str]
 
@@ -68,28 +76,30 @@ def _notes(table: Table) -> Iterator[str]:
     yield from (f"{', '.join(names)}: {why}" for why, names in reasons.items())
 
 
-def _gram_lines(table: GramTable, shown: int) -> Iterator[tuple[str, list[Line]]]:
+def _ngram_lines(table: NgramTable, shown: int) -> Iterator[tuple[str, list[Line]]]:
     """A heading and lines for each end of each side."""
-    counted = any(gram.frequency is not None for ranking in table.rankings for gram in ranking.paper)
+    counted = any(ngram.frequency is not None for ranking in table.rankings for ngram in ranking.paper)
     titles = ["ours", "score", "frequency"] if counted else ["ours", "score"]
     for ranking in table.rankings:
         pairs = [(_at(ranking.ours, n), _at(ranking.paper, n)) for n in range(shown)]
         lines = [
-            [str(n), *_gram(a, counted), *_gram(b, counted)] for n, (a, b) in enumerate(pairs, 1) if a or b
+            [str(n), *_ngram_cells(a, counted), *_ngram_cells(b, counted)]
+            for n, (a, b) in enumerate(pairs, 1)
+            if a or b
         ]
         heading = f"{ranking.side}, {ranking.end}" if ranking.side else ranking.end
         yield heading, [["", *titles, "the paper's", *titles[1:]], *lines]
 
 
-def _at(grams: Sequence[Gram], n: int) -> Gram | None:
-    return grams[n] if n < len(grams) else None
+def _at(ngrams: Sequence[RankedNgram], n: int) -> RankedNgram | None:
+    return ngrams[n] if n < len(ngrams) else None
 
 
-def _gram(gram: Gram | None, counted: bool) -> list[str]:
-    if gram is None:
+def _ngram_cells(ngram: RankedNgram | None, counted: bool) -> list[str]:
+    if ngram is None:
         return [""] * (3 if counted else 2)
-    cells = [gram.name, _number(gram.score, 1)]
-    return [*cells, "" if gram.frequency is None else str(gram.frequency)] if counted else cells
+    cells = [ngram.name, _number(ngram.score, 1)]
+    return [*cells, "" if ngram.frequency is None else str(ngram.frequency)] if counted else cells
 
 
 def _points(case: Case) -> str:
@@ -110,27 +120,30 @@ def _verdict(finding: Finding) -> str:
 # -- text -------------------------------------------------------------------------------------------------
 
 
-def experiment_text(beside: Beside, experiment: str, *, width: int = 120) -> str:
+def experiment_text(comparison: PaperComparison, experiment: str, *, width: int = 120) -> str:
     """All tables of one experiment; a table that is wider than the terminal goes on below itself."""
     parts = [READ]
-    for table in beside.tables:
+    for table in comparison.tables:
         if table.experiment == experiment:
             notes = [f"  {note}" for note in _notes(table)]
             parts.append("\n".join([f"{table.title}  ({table.id})", *_aligned(_lines(table), width), *notes]))
-    for grams in beside.grams:
-        if grams.experiment == experiment:
-            lines = [f"{grams.title}  ({grams.id})", *([f"  {grams.why}"] if grams.why else [])]
-            for heading, rows in _gram_lines(grams, GRAMS_SHOWN):
+    for ngram_table in comparison.ngram_tables:
+        if ngram_table.experiment == experiment:
+            lines = [
+                f"{ngram_table.title}  ({ngram_table.id})",
+                *([f"  {ngram_table.why}"] if ngram_table.why else []),
+            ]
+            for heading, rows in _ngram_lines(ngram_table, NGRAMS_SHOWN):
                 lines += [f"  {heading}", *(f"  {line}" for line in _aligned(rows, width - 2))]
             parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
-def claims_text(beside: Beside, experiments: Iterable[str]) -> str:
+def claims_text(comparison: PaperComparison, experiments: Iterable[str]) -> str:
     """Verdicts, with the differences they rest on."""
     wanted = set(experiments)
     parts = ["The paper's claims. Differences in percentage points, with 95% intervals over documents."]
-    for finding in beside.findings:
+    for finding in comparison.findings:
         if finding.claim.experiment not in wanted:
             continue
         lines = [f"{finding.claim.id}: {_verdict(finding)}", f"  {finding.claim.text}"]
@@ -163,25 +176,34 @@ def _aligned(lines: Sequence[Line], width: int) -> Iterator[str]:
 
 
 def experiment_markdown(
-    beside: Beside, experiment: str, title: str, header: Sequence[str], *, pictures: Sequence[str] = ()
+    comparison: PaperComparison,
+    experiment: str,
+    title: str,
+    header: Sequence[str],
+    *,
+    pictures: Sequence[str] = (),
 ) -> str:
     """A page with all tables of one experiment. `pictures` are the names of svg files beside it."""
     parts = [f"# {_escaped(title)}: ours beside the paper's", *header, READ]
     parts.append("Rows marked [quoted] are others' results, or another encoder's, that the paper repeats.")
-    for table in beside.tables:
+    for table in comparison.tables:
         if table.experiment == experiment:
             parts += [f"## {_escaped(table.title)}", f"`{table.id}`", _markdown_table(_lines(table))]
             parts += [f"![{_escaped(table.title)}]({name})" for name in pictures if name == picture(table.id)]
             parts += ["\n".join(f"- {_escaped(note)}" for note in _notes(table))]
-    for grams in beside.grams:
-        if grams.experiment == experiment:
-            parts += [f"## {_escaped(grams.title)}", f"`{grams.id}`", _escaped(grams.why or "")]
-            for heading, rows in _gram_lines(grams, GRAMS_SHOWN):
+    for ngram_table in comparison.ngram_tables:
+        if ngram_table.experiment == experiment:
+            parts += [
+                f"## {_escaped(ngram_table.title)}",
+                f"`{ngram_table.id}`",
+                _escaped(ngram_table.why or ""),
+            ]
+            for heading, rows in _ngram_lines(ngram_table, NGRAMS_SHOWN):
                 parts += [_escaped(heading.capitalize()) + ":", _markdown_table(rows)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def claims_markdown(beside: Beside, header: Sequence[str]) -> str:
+def claims_markdown(comparison: PaperComparison, header: Sequence[str]) -> str:
     """A page with each claim, its verdict, and the differences that it rests on."""
     parts = ["# What the paper claims, and what our figures say", *header]
     parts.append(
@@ -189,11 +211,11 @@ def claims_markdown(beside: Beside, header: Sequence[str]) -> str:
         "trained model: it does not tell how another seed would do. A claim holds if all its cases do."
     )
     summary = [["claim", "the paper", "our cases", "verdict"]]
-    for finding in beside.findings:
+    for finding in comparison.findings:
         claim, count = finding.claim, f"{finding.held} of {len(finding.cases)}" if finding.cases else ""
         summary.append([f"{claim.text} ({claim.id})", claim.place, count, finding.verdict])
     parts.append(_markdown_table(summary))
-    for finding in beside.findings:
+    for finding in comparison.findings:
         claim = finding.claim
         parts += [f"## {claim.id}: {_verdict(finding)}", _escaped(claim.text)]
         parts.append(f"- The paper ({claim.place}): {_escaped(claim.printed)}.\n- Rule: {claim.rule.text}.")

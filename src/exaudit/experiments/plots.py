@@ -1,4 +1,4 @@
-"""Figures 3 and 4 as SVG: panels with a title each, side by side."""
+"""StepResult 3 and 4 as SVG: panels with a title each, side by side."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from html import escape
 
 from exaudit.analyse.report.blocks import Plot, Series
 from exaudit.analyse.report.svg import WIDTH, svg
-from exaudit.experiments.beside import Beside, Row, Table
 from exaudit.experiments.pages import picture
+from exaudit.experiments.paper_comparison import PaperComparison, Row, Table
 
-__all__ = ["figures"]
+__all__ = ["reliability_figures"]
 
 TITLE = 24  # height of a panel's title
 NAMES = {"truth": "against the truth", "approximation": "against the model (the approximation)"}
 
 
-def figures(beside: Beside) -> dict[str, str]:
+def reliability_figures(comparison: PaperComparison) -> dict[str, str]:
     """File names and contents of the figures that the run has rows for."""
     panels = {"fce-figure-3": _by_class, "fce-figure-4": _by_model}
     return {
         picture(table.id): _grid(table, panels[table.id](table), across=3)
-        for table in beside.tables
+        for table in comparison.tables
         if table.id in panels and any(row.ours for row in table.rows)
     }
 

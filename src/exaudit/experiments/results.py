@@ -11,11 +11,11 @@ from exaudit import __version__
 from exaudit._files import replace_file, write_json
 from exaudit.encode.locate import fingerprint, locate
 from exaudit.errors import EncoderError, SettingError
-from exaudit.experiments.beside import Beside, join
-from exaudit.experiments.figures import Figures, read_object
 from exaudit.experiments.pages import claims_markdown, experiment_markdown
-from exaudit.experiments.programme import EXPERIMENTS
-from exaudit.experiments.run import Settings
+from exaudit.experiments.paper_comparison import PaperComparison, compare_with_paper
+from exaudit.experiments.registry import EXPERIMENTS
+from exaudit.experiments.run import RunSettings
+from exaudit.experiments.step_result import StepResult, read_object
 
 __all__ = ["Results"]
 
@@ -27,9 +27,9 @@ class Results:
     """What a run has found so far."""
 
     folder: Path
-    settings: Settings
-    steps: dict[str, Figures]
-    encoders: dict[str, str]  # by model: the fingerprint of its encoder
+    settings: RunSettings
+    steps: dict[str, StepResult]
+    fingerprints: dict[str, str]  # of the encoder of each model
 
     @classmethod
     def read(cls, folder: Path) -> Results:
@@ -38,18 +38,17 @@ class Results:
             raise SettingError(
                 f"{folder} holds no results; give the --out of `exaudit reproduce`, once a step of it is done"
             )
-        settings = read_object(folder / "settings.json")
-        steps = {path.stem: Figures.read(path) for path in paths}
+        steps = {path.stem: StepResult.read(path) for path in paths}
         models = sorted((folder / "models").glob("*/model.json"))
         encoders = {path.parent.name: read_object(path).get("encoder") for path in models}
-        marks = {name: str(place["fingerprint"]) for name, place in encoders.items() if place}
+        fingerprints = {name: str(encoder["fingerprint"]) for name, encoder in encoders.items() if encoder}
         if (folder / "results.json").is_file():  # the models themselves may have stayed elsewhere
-            marks = read_object(folder / "results.json").get("fingerprints", {}) | marks
-        return cls(folder, Settings(**settings | {"seeds": tuple(settings["seeds"])}), steps, marks)
+            fingerprints = read_object(folder / "results.json").get("fingerprints", {}) | fingerprints
+        return cls(folder, RunSettings.read(folder / "settings.json"), steps, fingerprints)
 
     @property
-    def beside(self) -> Beside:
-        return join(self.steps.values(), first_seed=self.settings.seeds[0])
+    def comparison(self) -> PaperComparison:
+        return compare_with_paper(self.steps.values(), first_seed=self.settings.seeds[0])
 
     @property
     def cautions(self) -> list[str]:
@@ -63,11 +62,10 @@ class Results:
 
     def command(self, experiment: str) -> str:
         """What to type for the same figures, wherever the data are."""
-        own, default = self.settings, Settings()
+        own, default = self.settings, RunSettings()
         parts = ["exaudit", "reproduce", experiment, "--sample" if self.settings.sample else "--data DIR"]
         parts.append(f"--encoder {own.encoder_name}")
         parts += ["--tune-encoder"] * own.tune_encoder
-        parts += [f"--teachers {own.teachers}"] if own.teachers != default.teachers else []
         parts += ["--fast"] * own.fast
         parts.append(f"--seeds {','.join(map(str, own.seeds))}")
         parts += [f"--epochs {own.epochs}"] if own.epochs is not None else []
@@ -97,14 +95,14 @@ class Results:
         if own.encoder == "none":
             return "none, word embeddings only"
         if own.tune_encoder:
-            mine = self._of(experiments, self.encoders).items()
+            mine = self._of(experiments, self.fingerprints).items()
             listed = ", ".join(f"{name} `{mark[:12]}`" for name, mark in mine)
             return f"`{own.encoder_name}`{_fingerprint(own.encoder)}, then tuned for each model: {listed}"
-        marks = ", ".join(f"`{mark}`" for mark in sorted(set(self.encoders.values())))
+        marks = ", ".join(f"`{mark}`" for mark in sorted(set(self.fingerprints.values())))
         return f"`{own.encoder_name}`, frozen" + (f", fingerprint {marks}" if marks else "")
 
     def _seconds(self, experiments: Sequence[str]) -> str:
-        mine = self._of(experiments, {name: figures.seconds for name, figures in self.steps.items()})
+        mine = self._of(experiments, {name: result.seconds for name, result in self.steps.items()})
         listed = ", ".join(f"{name} {seconds:.0f}" for name, seconds in mine.items())
         return f"{listed}; {sum(mine.values()):.0f} in all"
 
@@ -115,13 +113,13 @@ class Results:
 
     def write(self) -> list[Path]:
         """Pages for the experiments that were begun, the claims, figures 3 and 4, and all of it as JSON."""
-        beside = self.beside
-        pictures = _pictures(beside)
+        comparison = self.comparison
+        pictures = _pictures(comparison)
         pages = dict(pictures)
-        for name in beside.experiments:
+        for name in comparison.experiments:
             title, header = EXPERIMENTS[name].title, self.header([name])
-            pages[f"{name}.md"] = experiment_markdown(beside, name, title, header, pictures=[*pictures])
-        pages["claims.md"] = claims_markdown(beside, self.header(beside.experiments))
+            pages[f"{name}.md"] = experiment_markdown(comparison, name, title, header, pictures=[*pictures])
+        pages["claims.md"] = claims_markdown(comparison, self.header(comparison.experiments))
         for name, text in pages.items():
             with replace_file(self.folder / name) as temporary:
                 temporary.write_text(text, encoding="utf-8")
@@ -137,9 +135,9 @@ class Results:
         return {
             "exaudit": __version__,
             "settings": self.settings.to_json() | names,
-            "fingerprints": self.encoders,
-            "seconds": {name: figures.seconds for name, figures in self.steps.items()},
-            **self.beside.to_json(),
+            "fingerprints": self.fingerprints,
+            "seconds": {name: result.seconds for name, result in self.steps.items()},
+            **self.comparison.to_json(),
         }
 
 
@@ -151,10 +149,10 @@ def _fingerprint(encoder: str) -> str:
         return ""
 
 
-def _pictures(beside: Beside) -> dict[str, str]:
+def _pictures(comparison: PaperComparison) -> dict[str, str]:
     """Drawn where the reports' own means of drawing can be had; they need more than the experiments do."""
     try:
-        from exaudit.experiments.plots import figures
+        from exaudit.experiments.plots import reliability_figures
     except ImportError:
         return {}
-    return figures(beside)
+    return reliability_figures(comparison)

@@ -6,10 +6,10 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from filelock import FileLock, Timeout
 
@@ -19,14 +19,18 @@ from exaudit.data.document import Document
 from exaudit.encode.cache import CachedTransformer
 from exaudit.encode.transformer import Transformer
 from exaudit.errors import SettingError
-from exaudit.experiments.figures import Figures, read_object
-from exaudit.model.labeler import Labeler
+from exaudit.experiments.step_result import StepResult, read_object
+from exaudit.model.folder import load_model, save_model
+from exaudit.model.model import Model
+from exaudit.model.options import RunOptions
+from exaudit.model.settings import Settings
+from exaudit.model.train import train
 
-__all__ = ["Run", "Settings"]
+__all__ = ["Run", "RunSettings"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """What may differ between runs. Their results are never mixed: each has a folder of its own."""
 
     encoder: str = "minilm"
@@ -37,7 +41,6 @@ class Settings:
     filters: int = 1000
     word_vectors: str | None = None  # for the baseline `cnn`
     sample: bool = False  # made-up corpora
-    teachers: int = 1  # of each tuned student
 
     @property
     def encoder_name(self) -> str:
@@ -49,35 +52,43 @@ class Settings:
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "seeds": list(self.seeds)}
 
+    @classmethod
+    def read(cls, path: Path) -> RunSettings:
+        """Settings of any version: one that was not there yet has its default, one that is gone is ignored."""
+        known = {field.name for field in fields(cls)}
+        kept = {name: value for name, value in read_object(path).items() if name in known}
+        return cls(**kept | {"seeds": tuple(kept.get("seeds", cls.seeds))})
+
+    def extends(self, earlier: RunSettings) -> bool:
+        """Whether earlier results are results of these settings: the same, with more seeds perhaps."""
+        seeds = self.seeds[: len(earlier.seeds)]
+        return seeds == earlier.seeds and replace(self, seeds=seeds) == earlier
+
 
 class Run:
     """A folder with `settings.json`, `data.json` (digests), `steps/*.json` (what each step found) and `models/`."""
 
     def __init__(
-        self, folder: Path, data: Path, settings: Settings, *, device: str = "auto", only: str = "*"
+        self, folder: Path, data: Path, settings: RunSettings, *, device: str = "auto", steps: str = "*"
     ) -> None:
-        """only : the steps to run, as in "fce-*-1,fce-cnn", so that several processes can share the work."""
-        self.folder, self.data, self.settings, self.device, self.only = folder, data, settings, device, only
+        """steps : which to run, as in "fce-*-1,fce-cnn", so that several processes can share the work."""
+        self.folder, self.data, self.settings, self.device = folder, data, settings, device
+        self._patterns = [pattern.strip() for pattern in steps.split(",")]
         if folder.exists() and not folder.is_dir():
             raise SettingError(f"{folder} is a file; --out is a folder for the results")
         folder.mkdir(parents=True, exist_ok=True)
-        self._asked: set[str] = set()
-        self.left: set[str] = set()  # to other processes, which are at these steps
-        kept = folder / "settings.json"
-        if kept.exists() and not _extends(Settings().to_json() | read_object(kept), settings.to_json()):
+        self._step_names: set[str] = set()
+        self.left_to_others: set[str] = set()  # steps that other processes are at
+        path = folder / "settings.json"
+        if path.exists() and not settings.extends(RunSettings.read(path)):
             raise SettingError(
-                f"{folder} holds results of other settings ({kept}); give another --out, or delete the folder"
+                f"{folder} holds results of other settings ({path}); give another --out, or delete the folder"
             )
-        write_json(kept, settings.to_json())
+        write_json(path, settings.to_json())
 
     @property
     def seed(self) -> int:
         return self.settings.seeds[0]
-
-    @property
-    def tuning(self) -> dict[str, Any]:
-        """How models of document labels go about their encoder."""
-        return {"tune_encoder": self.settings.tune_encoder, "teachers": self.settings.teachers}
 
     def check_data(self, files: Iterable[str]) -> None:
         """Remember what the files of the data folder hold, and refuse to go on with a file that has changed."""
@@ -92,15 +103,15 @@ class Run:
                 )
         write_json(path, kept | found)
 
-    def step(self, name: str, make: Callable[[], Figures]) -> Figures:
+    def step(self, name: str, make: Callable[[], StepResult]) -> StepResult:
         """What `make` finds, or found when this step was done before; nothing while another process is at it."""
-        self._asked.add(name)
+        self._step_names.add(name)
         path = self.folder / "steps" / f"{name}.json"
         if path.exists():
-            self.left.discard(name)
-            return Figures.read(path)
-        if not any(fnmatch(name, pattern.strip()) for pattern in self.only.split(",")):
-            return Figures()
+            self.left_to_others.discard(name)
+            return StepResult.read(path)
+        if not any(fnmatch(name, pattern) for pattern in self._patterns):
+            return StepResult()
         locks = self.folder / ".locks"
         for folder in (path.parent, locks):
             folder.mkdir(exist_ok=True)
@@ -108,35 +119,33 @@ class Run:
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            self.left.add(name)
-            return Figures()
+            self.left_to_others.add(name)
+            return StepResult()
         try:
-            self.left.discard(name)
-            return Figures.read(path) if path.exists() else _made(name, make, path)
+            self.left_to_others.discard(name)
+            return StepResult.read(path) if path.exists() else _made(name, make, path)
         finally:
             lock.release()
 
     def check_steps(self) -> None:
         """Refuse patterns that named no step, once all steps were asked for."""
-        for pattern in self.only.split(","):
-            if not any(fnmatch(name, pattern.strip()) for name in self._asked):
-                names = ", ".join(sorted(self._asked))
-                raise SettingError(f"--steps: no step is called {pattern.strip()!r}; the steps are {names}")
+        for pattern in self._patterns:
+            if not any(fnmatch(name, pattern) for name in self._step_names):
+                names = ", ".join(sorted(self._step_names))
+                raise SettingError(f"--steps: no step is called {pattern!r}; the steps are {names}")
 
     def model(
         self,
         name: str,
-        train: Sequence[Document],
+        documents: Sequence[Document],
         dev: Sequence[Document],
         *,
         init: str | None = None,
-        clean: Sequence[Sequence[str]] = (),
         **settings: Any,
-    ) -> Labeler:
+    ) -> Model:
         """A model trained with these settings, or the one that was trained when the run came by before.
 
         init : the name of the model to go on from.
-        clean : texts to rehearse with.
         """
         models = self.folder / "models"
         folder = models / name
@@ -146,23 +155,39 @@ class Run:
             if not (folder / "model.json").exists():
                 work = models / f"{name}.part"
                 work.mkdir(exist_ok=True)
-                labeler = self._labeler(settings)
-                start = None if init is None else Labeler.load(models / init, device=self.device)
-                labeler.fit(_without_labels(train, labeler), dev=_without_labels(dev, labeler), init=start,
-                            clean=clean, work=work, resume=True)  # fmt: skip
-                labeler.save(folder)
+                save_model(self._trained(documents, dev, self._model_settings(settings), init, work), folder)
                 shutil.rmtree(work)
-        labeler = Labeler.load(folder, device=self.device)
-        if isinstance(labeler.encoder_, Transformer) and self._cache is None:
-            labeler.encoder_ = CachedTransformer(labeler.encoder_)  # encode once, label many times
-        return labeler
+        model = load_model(folder, device=self.device)
+        if model.encoder is not None and self._cache is None:
+            cached = CachedTransformer(model.encoder)  # encode once, label many times
+            model = replace(
+                model, encoder=cast("Transformer", cached)
+            )  # it does all that labelling asks of one
+        return model
+
+    def _trained(
+        self,
+        documents: Sequence[Document],
+        dev: Sequence[Document],
+        settings: Settings,
+        init: str | None,
+        work: Path,
+    ) -> Model:
+        """Goes on from what is in `work`, if training was stopped there."""
+        if (
+            settings.loss != "token"
+        ):  # token labels are for the token loss alone: no other model ever sees one
+            documents, dev = ([d.without_token_labels() for d in side] for side in (documents, dev))
+        start = None if init is None else load_model(self.folder / "models" / init, device=self.device)
+        options = RunOptions(work, resume=True)
+        return train(settings, list(documents), list(dev), init=start, options=options)
 
     @property
     def _cache(self) -> str | None:
         """On a GPU encoding again is quicker than the disk."""
         return None if pick_device(self.device).type == "cpu" else ""
 
-    def _labeler(self, settings: dict[str, Any]) -> Labeler:
+    def _model_settings(self, settings: dict[str, Any]) -> Settings:
         own = self.settings
         common: dict[str, Any] = {
             "encoder": own.encoder,
@@ -172,10 +197,10 @@ class Run:
             # The paper's, unless there are token labels to tune it with; rows with another one say so.
             "boundary": None if settings.get("loss") == "token" else "zero",
         }
-        return Labeler(device=self.device, cache=self._cache, **(common | settings))
+        return Settings(device=self.device, cache=self._cache, **(common | settings))
 
 
-def _made(name: str, make: Callable[[], Figures], path: Path) -> Figures:
+def _made(name: str, make: Callable[[], StepResult], path: Path) -> StepResult:
     began = time.monotonic()
     print(f"{name} ...", file=sys.stderr, flush=True)
     found = make()
@@ -183,16 +208,3 @@ def _made(name: str, make: Callable[[], Figures], path: Path) -> Figures:
     write_json(path, found.to_json())
     print(f"{name}: {found.seconds:.0f} s", file=sys.stderr, flush=True)
     return found
-
-
-def _extends(kept: dict[str, Any], asked: dict[str, Any]) -> bool:
-    """Whether results of `kept` are results of `asked`: the same settings, with more seeds perhaps."""
-    first = asked["seeds"][: len(kept["seeds"])]
-    return kept | {"seeds": first} == asked | {"seeds": first} and kept["seeds"] == first
-
-
-def _without_labels(documents: Sequence[Document], labeler: Labeler) -> list[Document]:
-    """Token labels are for the token loss alone: no other model of an experiment ever sees one."""
-    if labeler.loss == "token":
-        return list(documents)
-    return [document.without_token_labels() for document in documents]

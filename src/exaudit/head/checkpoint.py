@@ -75,7 +75,7 @@ class TrainingState:
         if metadata.get("identity") != identity:
             raise ModelError(
                 f"{path}: the checkpoint is of a run with other settings or other data; "
-                "use the same command as before, or train without --resume"
+                "use the same command as before, or train without `resume`"
             )
         device = self.head.weight.device
         parts: dict[str, dict[str, Tensor]] = {}

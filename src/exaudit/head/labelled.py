@@ -32,8 +32,10 @@ class LabelledFeatures:
 
     features: DocumentFeatures
     word_counts: NDArray[np.int64]  # (documents,)
-    targets: NDArray[np.int64]  # (documents,) 0 or 1
-    token_targets: Sequence[NDArray[np.int8]] | None = None  # 0 or 1 for every word
+    targets: NDArray[
+        np.int64
+    ]  # (documents,) the class; (documents, C) 0 or 1 where a document may have several
+    token_targets: Sequence[NDArray[np.int8]] | None = None  # (N, K) 0 or 1 for every word
     word_ids: Sequence[NDArray[np.int64]] | None = None
 
     def __len__(self) -> int:
@@ -46,5 +48,13 @@ class LabelledFeatures:
     def piece_targets(self, batch: Batch, indices: Sequence[int]) -> Tensor:
         if self.token_targets is None:
             raise SettingError("the token loss needs token labels, and these documents have none")
-        words = np.concatenate([self.token_targets[i] for i in indices]).astype(np.float32)  # (W,)
-        return torch.from_numpy(words).to(batch.device)[batch.words]  # (T,)
+        words = np.concatenate([self.token_targets[i] for i in indices]).astype(np.float32)  # (W, K)
+        return torch.from_numpy(words).to(batch.device)[batch.words]  # (T, K)
+
+    def class_targets(self, classes: int) -> NDArray[np.int64]:
+        """Whether each document is of each class that is decided: of two, the positive one alone."""
+        if self.targets.ndim == 2:
+            return self.targets  # (documents, C)
+        if classes == 2:
+            return self.targets[:, None]  # (documents, 1)
+        return np.equal(self.targets[:, None], np.arange(classes)).astype(np.int64)  # (documents, C)

@@ -1,5 +1,5 @@
 """The three losses: documents (3.1), tokens (3.3) and min-max (3.4); and, beyond the paper, the disagreement of two
-readings. Each is averaged over the mini-batch."""
+readings. Each is averaged over the mini-batch and, where there are several, over the K classes that are decided."""
 
 from __future__ import annotations
 
@@ -8,36 +8,43 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, softplus
 
 from exaudit.head.batch import Batch
+from exaudit.head.network import class_scores
 
 __all__ = ["disagreement", "document_loss", "document_max", "document_min", "min_max_loss", "token_loss"]
 
 
 def document_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Cross-entropy of the document's label."""
+    """Cross-entropy of the document's label; the sum over all labels, where a document may have several (B, C).
+
+    The sum, and not the mean: each class then has the gradient that it would have alone.
+    """
+    if targets.ndim == 2:
+        scores = class_scores(logits, "independent")  # (B, C)
+        return binary_cross_entropy_with_logits(scores, targets.to(scores.dtype)) * scores.shape[1]
     return cross_entropy(logits, targets)
 
 
 def token_loss(scores: Tensor, piece_targets: Tensor) -> Tensor:
     """L_n: binary cross-entropy of every piece, which carries the label of its word."""
-    return binary_cross_entropy_with_logits(scores, piece_targets)  # scores: s+- (T,)
+    return binary_cross_entropy_with_logits(scores, piece_targets)  # scores: s+- (T, K)
 
 
 def document_max(batch: Batch, scores: Tensor) -> Tensor:
     """s+-_max: the largest score of each document."""
-    return _reduce(batch, scores, "amax")  # (B,)
+    return _reduce(batch, scores, "amax")  # (B, K)
 
 
 def document_min(batch: Batch, scores: Tensor) -> Tensor:
     """s+-_min: the smallest score of each document."""
-    return _reduce(batch, scores, "amin")  # (B,)
+    return _reduce(batch, scores, "amin")  # (B, K)
 
 
 def min_max_loss(batch: Batch, scores: Tensor, targets: Tensor) -> Tensor:
     """L_min: some token of every document is negative. L_max: the largest token has the document's label."""
-    l_min = softplus(document_min(batch, scores))  # -log(1 - sigma(s)) (B,)
+    l_min = softplus(document_min(batch, scores))  # -log(1 - sigma(s)) (B, K)
     l_max = binary_cross_entropy_with_logits(
         document_max(batch, scores), targets.to(scores.dtype), reduction="none"
-    )  # (B,)
+    )  # (B, K)
     return (l_min + l_max).mean() / 2
 
 
@@ -50,5 +57,6 @@ def disagreement(first: Tensor, second: Tensor) -> Tensor:
 
 
 def _reduce(batch: Batch, scores: Tensor, how: str) -> Tensor:
-    out = scores.new_zeros(len(batch))
-    return torch.scatter_reduce(out, 0, batch.documents, scores, how, include_self=False)
+    out = scores.new_zeros(len(batch), scores.shape[1])
+    rows = batch.documents[:, None].expand_as(scores)  # (T, K)
+    return torch.scatter_reduce(out, 0, rows, scores, how, include_self=False)

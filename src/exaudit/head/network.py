@@ -6,10 +6,14 @@
     o    = softmax(W g + b)                    the document's distribution over classes
     n_m  = argmax ReLU(h_m)                    the piece that won filter m
     s_n  = sum_m W_m g_m [n in n_m..n_m+Q-1] + b      a piece's contribution to each class
+    s+-  = s+ - s-                             one class against the other
     r_n  = h_1n, ..., h_Mn                     its exemplar vector, before the ReLU (width 1)
 
 Deviations from the paper's code: documents are laid end to end instead of padded, and special tokens are left out,
 so that neither can win a max-pool. A document shorter than a filter is read as if zeros followed it.
+
+Beyond the paper: more than two classes, where s+- is each class against the strongest other, and documents with several
+labels, where every class has a softmax of its own over its presence and its absence: two outputs, s+ and s-.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from exaudit.errors import SettingError
 from exaudit.head.batch import Batch
 from exaudit.head.pooling import filter_max, responses, segment_max
 
-__all__ = ["Decomposition", "Head", "HeadConfig"]
+__all__ = ["Decomposition", "Head", "HeadConfig", "class_scores", "sides", "strongest_other"]
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,18 @@ class HeadConfig:
     classes: int = 2  # C
     dropout: float = 0.5
     pool: str = "max"  # "none": every piece is scored by its own filters (dense supervised tagging)
+    outputs: str = "softmax"  # "independent": of each class, its absence and its presence
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "widths", tuple(self.widths))
         if self.features + self.vocabulary == 0:
             raise SettingError("the head has no input: give it an encoder, or word embeddings")
-        if self.filters < 1 or not self.widths or min(self.widths) < 1 or self.classes < 2:
-            raise SettingError("the head needs at least one filter, widths of 1 or more, and two classes")
+        if self.outputs not in ("softmax", "independent"):
+            raise SettingError(f"unknown outputs {self.outputs!r}; use softmax or independent")
+        if self.filters < 1 or not self.widths or min(self.widths) < 1:
+            raise SettingError("the head needs at least one filter, and widths of 1 or more")
+        if self.classes < (2 if self.outputs == "softmax" else 1):
+            raise SettingError(f"the head cannot tell {self.classes} classes apart")
         if self.pool not in ("max", "none"):
             raise SettingError(f"unknown pool {self.pool!r}; use max or none")
         if self.pool == "none" and self.widths != (1,):
@@ -59,8 +68,35 @@ class HeadConfig:
         """D, the width of t_n."""
         return self.features + (self.word_dimension if self.vocabulary else 0)
 
+    @property
+    def rows(self) -> int:
+        """Rows of W: one a class, or two where they are independent."""
+        return self.classes if self.outputs == "softmax" else 2 * self.classes
+
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "widths": list(self.widths)}
+
+
+def strongest_other(scores: Tensor) -> Tensor:
+    """For every class the largest score of the others."""
+    (best, second), (winner, _) = (part.unbind(1) for part in scores.topk(2, dim=1))  # (T,) each
+    is_winner = winner[:, None] == torch.arange(scores.shape[1], device=scores.device)  # (T, C)
+    return torch.where(is_winner, second[:, None], best[:, None])  # (T, C)
+
+
+def sides(scores: Tensor, outputs: str) -> tuple[Tensor, Tensor]:
+    """s+ of every class that is decided, and s-, what stands against it. Of two classes, the positive one is decided."""
+    if outputs == "independent":
+        return scores[:, 1::2], scores[:, ::2]  # (T, C) each
+    if scores.shape[1] == 2:
+        return scores[:, 1:], scores[:, :1]  # (T, 1) each
+    return scores, strongest_other(scores)  # (T, C) each
+
+
+def class_scores(scores: Tensor, outputs: str) -> Tensor:
+    """s+- of every class that is decided."""
+    positive, negative = sides(scores, outputs)
+    return positive - negative  # (T, K)
 
 
 class Decomposition(NamedTuple):
@@ -84,8 +120,8 @@ class Head(nn.Module):
         c = config
         self.filters = nn.ParameterList(torch.empty(c.filters, q * c.inputs) for q in c.widths)  # (M, Q * D)
         self.filter_biases = nn.ParameterList(torch.empty(c.filters) for _ in c.widths)  # (M,)
-        self.weight = nn.Parameter(torch.empty(c.classes, c.filters * len(c.widths)))  # W (C, M)
-        self.bias = nn.Parameter(torch.empty(c.classes))  # b (C,)
+        self.weight = nn.Parameter(torch.empty(c.rows, c.filters * len(c.widths)))  # W (C, M)
+        self.bias = nn.Parameter(torch.empty(c.rows))  # b (C,)
         self.embedding = (
             nn.Parameter(torch.empty(c.vocabulary, c.word_dimension)) if c.vocabulary else None
         )  # (V, E)
@@ -118,8 +154,8 @@ class Head(nn.Module):
 
     def contributions(self, batch: Batch, g: Tensor, starts: Tensor) -> Tensor:
         """s_n for every piece and class: each filter's term W_m g_m goes to the pieces that won it."""
-        terms = (g[:, :, None] * self.weight.t()).reshape(-1, self.config.classes)  # (B * M, C)
-        scores = terms.new_zeros(len(batch.vectors), self.config.classes)  # (T, C)
+        terms = (g[:, :, None] * self.weight.t()).reshape(-1, self.config.rows)  # (B * M, C)
+        scores = terms.new_zeros(len(batch.vectors), self.config.rows)  # (T, C)
         if self.config.widths == (1,):
             return scores.index_add(0, starts.reshape(-1), terms) + self.bias
         last = (batch.bounds[1:] - 1).to(batch.device)[:, None]  # (B, 1)
@@ -149,7 +185,7 @@ class Head(nn.Module):
         if self.config.widths != (1,):
             if exemplars:
                 raise SettingError(
-                    "exemplar vectors are defined for filters of width 1 only (train with --widths 1)"
+                    "exemplar vectors are defined for filters of width 1 only (train with `widths=1`)"
                 )
             was_training = self.training
             self.eval()

@@ -28,10 +28,10 @@ from exaudit.head.batch import Batch
 from exaudit.head.checkpoint import History, TrainingState, copy_weights
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import document_loss, min_max_loss, token_loss
-from exaudit.head.network import Head
-from exaudit.metrics import Counts, best_offset, document_metrics, f_beta, token_metrics
+from exaudit.head.network import Head, class_scores
+from exaudit.metrics import averaged, best_offset, columns, document_metrics, f_beta, token_metrics
 
-__all__ = ["TrainingConfig", "batch_loss", "evaluate", "scored", "train"]
+__all__ = ["TrainingConfig", "batch_loss", "decided", "evaluate", "scored", "train"]
 
 LOSSES = ("document", "min-max", "token")
 CRITERIA = ("f1", "accuracy", "loss", "token-f0.5")
@@ -99,7 +99,7 @@ def train(
     the same weights as a run that was never stopped: each epoch draws its random numbers from (seed, epoch) alone.
     """
     if config.loss == "token" and (data.token_targets is None or dev.token_targets is None):
-        raise SettingError("--loss token needs token labels in both the training and the dev file")
+        raise SettingError("`loss=token` needs token labels in the training and in the dev documents")
     state = TrainingState(head, Adadelta(head.parameters(), lr=config.learning_rate))
     identity = _identity(head, data, dev, config)
     if resume and checkpoint is not None and checkpoint.exists():
@@ -157,49 +157,71 @@ def batch_loss(
     generator: torch.Generator | None = None,
 ) -> Tensor:
     """The loss of one mini-batch."""
-    targets = torch.from_numpy(data.targets[list(indices)]).to(batch.device)  # (B,)
     if loss == "document":
+        targets = torch.from_numpy(data.targets[list(indices)]).to(batch.device)  # (B,) or (B, C)
         g, _ = head.pooled(batch)
         return document_loss(head.logits(head.drop(g, generator)), targets)
     _, contributions = head(batch, generator)
-    scores = contributions[:, 1] - contributions[:, 0]  # s+- (T,)
+    scores = class_scores(contributions, head.config.outputs)  # s+- (T, K)
     if loss == "min-max":
-        return min_max_loss(batch, scores, targets)
+        of_class = torch.from_numpy(data.class_targets(head.config.classes)[list(indices)])  # (B, K)
+        return min_max_loss(batch, scores, of_class.to(batch.device))
     return token_loss(scores, data.piece_targets(batch, indices))
 
 
 def scored(
     head: Head, data: LabelledFeatures, *, batch_size: int = 200
 ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Logit difference and word scores s+- of every document, in order."""
+    """s+- of every document (K,) and of its words (N, K), in order."""
     head.eval()
     for start in range(0, len(data), batch_size):
         batch = data.batch(range(start, min(start + batch_size, len(data))))
         parts = head.decompose(batch)
-        logits = (parts.logits[:, 1] - parts.logits[:, 0]).float().cpu().numpy()  # (B,)
-        scores = (parts.scores[:, 1] - parts.scores[:, 0]).float().cpu().numpy()  # (W,)
+        outputs, scores = (
+            class_scores(part, head.config.outputs).float().cpu().numpy()
+            for part in (parts.logits, parts.scores)
+        )  # (B, K), (W, K)
         ends = batch.word_bounds.tolist()
         for b, (first, last) in enumerate(pairwise(ends)):
-            yield logits[b], scores[first:last]
+            yield outputs[b], scores[first:last]
+
+
+def decided(outputs: NDArray[np.floating], head: Head) -> NDArray[np.bool_]:
+    """Which classes the documents are decided to be of, given their outputs (D, K), less the boundaries."""
+    if head.config.outputs == "independent" or outputs.shape[1] == 1:
+        return outputs > 0  # (D, K)
+    return np.asarray(outputs.argmax(1)[:, None] == np.arange(outputs.shape[1]))  # (D, K) one of them
 
 
 def evaluate(
-    head: Head, dev: LabelledFeatures, *, by_tokens: bool, offset: float = 0.0, document_offset: float = 0.0
+    head: Head,
+    dev: LabelledFeatures,
+    *,
+    by_tokens: bool,
+    word_boundaries: Sequence[float] = (0.0,),
+    document_boundaries: Sequence[float] = (0.0,),
 ) -> dict[str, Any]:
     """Document metrics, mean document loss, and token metrics where token labels are known."""
     logits, scores = zip(*scored(head, dev), strict=True)
+    boundaries = np.array(word_boundaries, np.float32)  # (K,), in the precision of the scores
     outputs = (
-        np.array([s.max() for s in scores]) - offset if by_tokens else np.array(logits) - document_offset
-    )
-    loss = np.logaddexp(0, np.where(dev.targets == 1, -outputs, outputs)).mean()
+        np.array([s.max(0) for s in scores]) - boundaries
+        if by_tokens
+        else np.array(logits) - np.array(document_boundaries, np.float32)
+    )  # (D, K)
+    of_class = dev.class_targets(head.config.classes)  # (D, K)
+    right = decided(outputs, head)
     result: dict[str, Any] = {
-        "dev_loss": float(loss),
-        "document": document_metrics(Counts.of(outputs > 0, dev.targets)),
+        "dev_loss": float(np.logaddexp(0, np.where(of_class == 1, -outputs, outputs)).mean()),
+        "document": averaged(columns(right, of_class), document_metrics)
+        | {"accuracy": float((right == of_class).all(1).mean())},
     }
     if dev.token_targets is not None:
-        words, truth = np.concatenate(scores), np.concatenate(dev.token_targets)
-        result["token"] = token_metrics(Counts.of(words > offset, truth))
-        result["token_best_f0.5"] = f_beta(words > best_offset(words, truth), truth, 0.5)
+        words, truth = np.concatenate(scores), np.concatenate(dev.token_targets)  # (W, K) each
+        result["token"] = averaged(columns(words > boundaries, truth), token_metrics)
+        known = [k for k in range(truth.shape[1]) if truth[:, k].any()] or [0]
+        best = [f_beta(words[:, k] > best_offset(words[:, k], truth[:, k]), truth[:, k], 0.5) for k in known]
+        result["token_best_f0.5"] = float(np.mean(best))
     return result
 
 

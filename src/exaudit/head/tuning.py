@@ -23,7 +23,7 @@ from exaudit._progress import progress
 from exaudit.errors import SettingError
 from exaudit.head.labelled import DocumentFeatures, LabelledFeatures
 from exaudit.head.losses import disagreement, document_loss, min_max_loss, token_loss
-from exaudit.head.network import Head
+from exaudit.head.network import Head, class_scores
 
 __all__ = ["TunableEncoder", "TuningConfig", "tune"]
 
@@ -33,7 +33,7 @@ class TunableEncoder(Protocol):
 
     module: nn.Module
 
-    def reading(self, token_lists: Sequence[Sequence[str]]) -> DocumentFeatures: ...
+    def on_the_fly(self, token_lists: Sequence[Sequence[str]]) -> DocumentFeatures: ...
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def tune(
     groups : documents of one group come one after another, so mostly in one batch: what an original and its
         revision share then pulls both ways and cancels, and what sets them apart is left.
     """
-    data = replace(labelled, features=encoder.reading(token_lists))
+    data = replace(labelled, features=encoder.on_the_fly(token_lists))
     optimizer = _optimizer(encoder.module, head, config)
     steps_per_epoch = -(-len(data) // config.batch_size)
     total = steps_per_epoch * config.epochs
@@ -132,18 +132,19 @@ def _loss(
     if config.agreement:
         indices = [*indices, *indices]
     batch = data.batch(indices)
-    targets = torch.from_numpy(data.targets[list(indices)]).to(batch.device)  # (B,)
+    targets = torch.from_numpy(data.targets[list(indices)]).to(batch.device)  # (B,) or (B, C)
     logits, contributions = head(batch, generator)
-    scores = contributions[:, 1] - contributions[:, 0]  # s+- (T,)
+    scores = class_scores(contributions, head.config.outputs)  # s+- (T, K)
     terms = []
     if config.agreement and "document" in config.losses:
-        terms.append(config.agreement * disagreement(*(logits[:, 1] - logits[:, 0]).chunk(2)))
+        terms.append(config.agreement * disagreement(*class_scores(logits, head.config.outputs).chunk(2)))
     if config.agreement and "token" in config.losses:
         terms.append(config.agreement * disagreement(*scores.chunk(2)))
     if "document" in config.losses:
         terms.append(document_loss(logits, targets))
     if "min-max" in config.losses:
-        terms.append(min_max_loss(batch, scores, targets))
+        of_class = torch.from_numpy(data.class_targets(head.config.classes)[list(indices)])  # (B, K)
+        terms.append(min_max_loss(batch, scores, of_class.to(batch.device)))
     if "token" in config.losses:
         terms.append(token_loss(scores, data.piece_targets(batch, indices)))
     return torch.stack(terms).sum()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from exaudit.data.labels import LabelSet
+
 __all__ = ["card"]
 
 
@@ -14,8 +16,7 @@ def card(description: dict[str, Any]) -> str:
     lines = [
         "# A document classifier with a decision for every word",
         "",
-        f"Tells **{_plain(labels['positive'])}** (positive class) from **{_plain(labels['negative'])}**, and marks the "
-        "words that carry the positive class. Made with exaudit "
+        f"{_task(LabelSet.from_json(labels))} Made with exaudit "
         f"{description['exaudit']} after Schmaltz (2021), *Detecting Local Insights from Global Labels*.",
         "",
         "## Use",
@@ -27,11 +28,12 @@ def card(description: dict[str, Any]) -> str:
         "## Training",
         "",
         f"- documents: {record['documents']:,} for training, {record['dev_documents']:,} for choosing the epoch",
-        f"- loss: {record['loss']}" + (f", after {record['initial']}" if record.get("initial") else ""),
+        f"- loss: {record['loss']}" + (f", after {_initial_loss(record)}" if record.get("initial") else ""),
         _epoch(record, history),
         f"- seed: {settings['seed']}; batch {settings['batch_size']}; learning rate {settings['learning_rate']}; "
         f"recipe {settings['recipe']}",
-        f"- decision boundaries: documents {description['document_offset']:.3f}, tokens {description['offset']:.3f}",
+        f"- decision boundaries: documents {_numbers(description['document_boundaries'])}, "
+        f"tokens {_numbers(description['word_boundaries'])}",
         f"- head: {head['filters']} filters of width {', '.join(map(str, head['widths']))}, "
         f"{head['vocabulary']:,} word embeddings",
         f"- encoder: {_encoder(encoder, record)}",
@@ -50,23 +52,44 @@ def card(description: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _task(labels: LabelSet) -> str:
+    if labels.kind == "binary":
+        negative, positive = (_plain(name) for name in labels.names)
+        return (
+            f"Tells **{positive}** (positive class) from **{negative}**, and marks the words that carry the positive "
+            "class."
+        )
+    names = ", ".join(f"**{_plain(name)}**" for name in labels.names)
+    what = "one of" if labels.kind == "multiclass" else "none, one or several of"
+    return (
+        f"Gives every document {what} {len(labels)} classes ({names}), and marks the words that carry each."
+    )
+
+
+def _numbers(values: list[float]) -> str:
+    some = ", ".join(f"{value:.3f}" for value in values[:10])
+    return some if len(values) <= 10 else f"{some}, ..."
+
+
+def _initial_loss(record: dict[str, Any]) -> str:
+    initial = record.get("initial") or ""
+    return initial if isinstance(initial, str) else initial["loss"]  # 0.1 wrote the loss alone
+
+
 def _epoch(record: dict[str, Any], history: dict[str, Any]) -> str:
     tuning = record["tuning"] or {}
-    rehearsal = _rehearsal(tuning)
+    pretraining = _pretraining(tuning)
     of = f"epoch kept: {history['best']} of {len(history['epochs'])}, by dev {record['criterion']}"
     if "kept" not in tuning:
-        return f"- {of}" + (f"; encoder tuned {rehearsal}" if rehearsal else "")
+        return f"- {of}" + (f"; encoder tuned {pretraining}" if pretraining else "")
     merits = ", ".join(f"{who} {merit:.3f}" for who, merit in tuning["dev"].items())
-    how = "by teacher and student" + (f", {rehearsal}" if rehearsal else "")
+    how = "by teacher and student" + (f", {pretraining}" if pretraining else "")
     return f"- encoder tuned {how}; kept: {tuning['kept']} (dev documents: {merits}); teacher's {of}"
 
 
-def _rehearsal(tuning: dict[str, Any]) -> str:
-    found = tuning.get("rehearsal") or {}  # models of older versions have none
-    if not found.get("kept"):
-        return ""
-    clean = found.get("clean", 0)
-    return "after a rehearsal" + (f" with {clean:,} clean texts" if clean else "")
+def _pretraining(tuning: dict[str, Any]) -> str:
+    found = tuning.get("pretraining") or tuning.get("rehearsal") or {}  # as 0.1 called it
+    return "after pre-training on synthetic errors" if found.get("kept") else ""
 
 
 def _plain(name: str) -> str:
@@ -83,9 +106,10 @@ def _encoder(encoder: dict[str, Any] | None, record: dict[str, Any]) -> str:
 
 
 def _token_note(record: dict[str, Any]) -> str:
-    if "token" in (record["loss"], record.get("initial")):
+    if "token" in (record["loss"], _initial_loss(record)):
         return "The token decisions were trained on token labels."
-    if (record.get("boundary") or {}).get("level") == "token":
+    boundary = record.get("boundary") or {}
+    if boundary.get("by", boundary.get("level")) in ("tokens", "token"):  # `level` until 0.1
         return "No token label was used in training, but some were used to set the boundary of the token decisions."
     if record["criterion"] == "token-f0.5":
         return "No token label was used in training, but those of the dev documents chose the epoch."

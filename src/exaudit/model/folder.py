@@ -1,13 +1,14 @@
 """The model folder: the one module that knows its layout.
 
-    model.json          schema version, labels, shapes, encoder fingerprint, training record, checksums
+    model.json          format (`schema`), labels, shapes, encoder fingerprint, training record, checksums
     head.safetensors    the weights of the head
     vocabulary.json     the words that have an embedding (where there are any)
     encoder/            the Transformer, where it was tuned (otherwise it is found by name and fingerprint)
     README.md           the model card, for people
-    support/            the support set, once there is one (see exaudit.support)
+    support/            the support set, once there is one (see exaudit.support), with knn.json and admission.json
 
-A folder is written beside its place and renamed, so there is a whole model or none.
+A folder is written beside its place and renamed, so there is a whole model or none. What is replaced was written by
+exaudit: anything else is refused, and a model with a support set, or with files of somebody else, is put aside.
 """
 
 from __future__ import annotations
@@ -15,73 +16,113 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import warnings
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from exaudit import __version__
 from exaudit._device import pick_device
 from exaudit._files import read_json, sha256_file, write_json
-from exaudit.data.labels import LabelNames
+from exaudit.data.labels import LabelSet
 from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
-from exaudit.errors import ExauditError, ModelError
+from exaudit.errors import ExauditError, ModelError, ModelWarning
 from exaudit.head.network import Head, HeadConfig
 from exaudit.model.card import card
+from exaudit.model.model import Model
+from exaudit.model.settings import Settings
 
-if TYPE_CHECKING:
-    from exaudit.model.labeler import Labeler
+__all__ = ["SCHEMA", "check_place", "load_model", "read_description", "save_model", "update_model"]
 
-__all__ = ["SCHEMA", "load", "read_description", "save", "update"]
+SCHEMA = 2  # 1: two classes only
+OURS = {
+    "model.json",
+    "head.safetensors",
+    "vocabulary.json",
+    "encoder",
+    "README.md",
+    "knn.json",
+    "admission.json",
+}
 
-SCHEMA = 1
+
+def check_place(path: Path, *, overwrite: bool = False) -> None:
+    """Refuse a place where no model can be saved, before work is put into one."""
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not (path / "model.json").is_file():
+        what = "a folder that is no model" if path.is_dir() else "a file"
+        raise ModelError(f"{path} is {what}, and exaudit replaces only what it wrote; choose another place")
+    if not overwrite:
+        raise ModelError(f"{path} holds a model already; choose another place, or give `overwrite`")
 
 
-def save(labeler: Labeler, path: Path) -> None:
-    """Write the whole folder; an existing one must be empty."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ModelError(f"{path} exists already; choose another place, or delete it first")
+def save_model(model: Model, path: Path, *, overwrite: bool = False, backup: bool = True) -> Path | None:
+    """Write the whole folder, beside its place, and put it there. Gives the place where an old model was put aside.
+
+    overwrite : a model that is there may be replaced. With `backup` it is put aside as NAME.bak-1 (2, ...) if it has
+        a support set, which may hold edits, or files that exaudit did not write.
+    """
+    check_place(path, overwrite=overwrite)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+    aside = None
     try:
         temporary.chmod(0o755)
-        _write(labeler, temporary)
-        if path.exists():
+        _write(model, temporary)
+        if path.is_dir() and any(path.iterdir()):
+            kept = backup and bool({entry.name for entry in path.iterdir()} - OURS)
+            aside = _free(path) if kept else temporary.with_suffix(".old")
+            path.rename(aside)
+        elif path.is_dir():
             path.rmdir()
         os.replace(temporary, path)
+        if aside is not None and not kept:
+            shutil.rmtree(aside)
+            aside = None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+    return aside
 
 
-def update(labeler: Labeler, path: Path) -> None:
-    """Rewrite what may change without training: the decision boundary and the record."""
-    description = read_description(path)
-    description |= {
-        "offset": labeler.offset_,
-        "document_offset": labeler.document_offset_,
-        "record": labeler.record_,
-    }
+def _free(path: Path) -> Path:
+    return next(p for n in count(1) if not (p := path.with_name(f"{path.name}.bak-{n}")).exists())
+
+
+def update_model(model: Model, path: Path) -> None:
+    """Rewrite what may change without training: the decision boundaries and the record."""
+    description = read_description(path) | _changing(model)
+    for old in ("offset", "document_offset"):
+        description.pop(old, None)
+    description |= {"schema": SCHEMA, "labels": model.labels.to_json()}
     write_json(path / "model.json", description)
     (path / "README.md").write_text(card(description), encoding="utf-8")
 
 
-def _write(labeler: Labeler, path: Path) -> None:
-    tensors = {
-        name: tensor.detach().cpu().contiguous() for name, tensor in labeler.head_.state_dict().items()
+def _changing(model: Model) -> dict[str, Any]:
+    return {
+        "word_boundaries": list(model.word_boundaries),
+        "document_boundaries": list(model.document_boundaries),
+        "record": model.record,
     }
+
+
+def _write(model: Model, path: Path) -> None:
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.head.state_dict().items()}
     save_file(tensors, path / "head.safetensors")
     files = ["head.safetensors"]
-    if labeler.vocabulary_ is not None:
-        write_json(path / "vocabulary.json", labeler.vocabulary_.to_list())
+    if model.vocabulary is not None:
+        write_json(path / "vocabulary.json", model.vocabulary.to_list())
         files.append("vocabulary.json")
-    encoder = labeler.encoder_
+    encoder = model.encoder
     place = None
     if encoder is not None:
-        own = labeler.record_["own_encoder"]
+        own = model.record["own_encoder"]
         if own:
             encoder.save(path / "encoder")
         place = {
@@ -94,14 +135,12 @@ def _write(labeler: Labeler, path: Path) -> None:
     description = {
         "schema": SCHEMA,
         "exaudit": __version__,
-        "labels": labeler.names_.to_json(),
-        "head": labeler.head_.config.to_json(),
-        "by_tokens": labeler.by_tokens_,
-        "offset": labeler.offset_,
-        "document_offset": labeler.document_offset_,
+        "labels": model.labels.to_json(),
+        "head": model.head.config.to_json(),
+        "by_tokens": model.by_tokens,
+        **_changing(model),
         "encoder": place,
-        "settings": _plain(labeler.get_params()),
-        "record": labeler.record_,
+        "settings": model.settings.to_json(),
         "files": {name: sha256_file(path / name) for name in files},
     }
     write_json(path / "model.json", description)
@@ -139,54 +178,64 @@ def read_description(path: Path) -> dict[str, Any]:
     return dict(description)
 
 
-def load(cls: type[Labeler], path: Path, *, device: str, encoder: str | None) -> Labeler:
+def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) -> Model:
+    """Read a model folder. `encoder` says where its Transformer is now, if it has moved."""
+    where = pick_device(device)
     description = read_description(path)
     try:
-        labeler = cls(**description["settings"] | {"device": device})
-        labeler.names_ = LabelNames.from_json(description["labels"])
-        labeler.head_ = Head(HeadConfig(**description["head"]))
-        labeler.head_.load_state_dict(load_file(path / "head.safetensors"))
+        settings, unknown = Settings.from_json(description["settings"] | {"device": device})
+        head = Head(HeadConfig(**description["head"]))
+        head.load_state_dict(load_file(path / "head.safetensors"))
         words = description["files"].get("vocabulary.json")
-        labeler.vocabulary_ = (
-            None if words is None else Vocabulary.from_list(read_json(path / "vocabulary.json"))
-        )
-        labeler.by_tokens_, labeler.offset_ = description["by_tokens"], description["offset"]
-        labeler.document_offset_, labeler.record_ = description["document_offset"], description["record"]
-        place = description["encoder"]
+        vocabulary = None if words is None else Vocabulary.from_list(read_json(path / "vocabulary.json"))
+        if "word_boundaries" in description:
+            boundaries = description["word_boundaries"], description["document_boundaries"]
+        else:  # until 0.1, which knew two classes
+            boundaries = [description["offset"]], [description["document_offset"]]
+        labels = LabelSet.from_json(description["labels"])
+        for each in boundaries:
+            if len(each) != len(labels.views):
+                raise ModelError(f"{path} is damaged: {len(each)} boundaries for {len(labels.views)} classes")
+        place, record, by_tokens = (description[key] for key in ("encoder", "record", "by_tokens"))
     except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
         if isinstance(error, ExauditError):
             raise
         raise ModelError(f"{path} is damaged ({error}); restore the folder or train again") from error
-    labeler.head_.to(pick_device(device)).eval()
-    labeler.encoder_ = (
-        None if place is None else _load_encoder(path, place, device, labeler.precision, encoder)
+    if unknown:
+        warnings.warn(
+            f"{path} was made with settings that this version does not have, which are ignored: {', '.join(unknown)}",
+            ModelWarning,
+            stacklevel=2,
+        )
+    return Model(
+        settings=settings,
+        labels=labels,
+        head=head.to(where).eval(),
+        encoder=None if place is None else _load_encoder(path, place, settings, encoder),
+        vocabulary=vocabulary,
+        by_tokens=by_tokens,
+        word_boundaries=tuple(float(b) for b in boundaries[0]),
+        document_boundaries=tuple(float(b) for b in boundaries[1]),
+        record=record,
     )
-    labeler.classes_ = np.array([labeler.names_.negative, labeler.names_.positive])
-    return labeler
 
 
 def _load_encoder(
-    path: Path, place: dict[str, Any], device: str, precision: str, elsewhere: str | None
+    path: Path, place: dict[str, Any], settings: Settings, elsewhere: str | None
 ) -> Transformer:
     name = elsewhere or (str(path / "encoder") if place["name"] == "encoder" else place["name"])
-    cuda = pick_device(device).type == "cuda"
+    cuda = pick_device(settings.device).type == "cuda"
     encoder = Transformer.load(
         name,
         layers=place["layers"],
-        device=device,
-        dtype=precision if cuda else "float32",
+        device=settings.device,
+        dtype=settings.precision if cuda else "float32",
         max_length=place["max_length"],
+        download=bool(elsewhere),  # a received folder may name any encoder; only the user's word fetches one
     )
     if encoder.fingerprint != place["fingerprint"]:
         raise ModelError(
             f"{path} was trained on another encoder: {name} has fingerprint {encoder.fingerprint[:12]}, "
-            f"the model needs {place['fingerprint'][:12]}; give the right one with --encoder"
+            f"the model needs {place['fingerprint'][:12]}; give the right one with `encoder`"
         )
     return encoder
-
-
-def _plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings as JSON keeps them, without what belongs to one machine."""
-    plain = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
-    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in plain.items()}  # of a grid search
-    return plain | {"device": "auto", "cache": None, "word_vectors": None}

@@ -1,4 +1,4 @@
-"""What the model says of one document: the decision, and a score for every word."""
+"""What a model says of one document: the decision, and a score for every word."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exaudit.data.document import Document
-from exaudit.data.labels import LabelNames
+from exaudit.data.labels import LabelSet
 
-__all__ = ["TokenScores"]
+__all__ = ["MultiScores", "Scores", "TokenScores"]
 
 
 @dataclass(frozen=True)
 class TokenScores:
-    """A document with its score and the contribution scores of its N words.
+    """A document with its score and the contribution scores of its N words, for one class against the strongest other.
 
     `output` decides the document: the logit difference less the documents' boundary, or, where the model was
     fine-tuned on tokens, the largest token score less theirs. Positive means the positive class; zero does not. A
@@ -29,6 +29,11 @@ class TokenScores:
     positive: NDArray[np.float32]  # (N,) s+
     offset: float = 0.0
     exemplars: NDArray[np.float32] | None = None  # (N, M) r_n
+
+    @property
+    def views(self) -> tuple[TokenScores, ...]:
+        """One for each class that is decided: of two classes, the positive one."""
+        return (self,)
 
     @property
     def scores(self) -> NDArray[np.float32]:
@@ -49,15 +54,109 @@ class TokenScores:
         """1 if the document is of the positive class, else 0."""
         return int(self.output > 0)
 
-    def to_json(self, names: LabelNames) -> dict[str, Any]:
+    @property
+    def decided(self) -> tuple[int, ...]:
+        """The classes of the document, counted as in `LabelSet.names`."""
+        return (self.decision,)
+
+    def to_json(self, labels: LabelSet) -> dict[str, Any]:
         """The line that `exaudit label` writes."""
+        negative, positive = labels.names
         rows = zip(self.document.tokens, self.document.spans(), self.margins.tolist(), strict=True)
         return {
             "id": self.document.id,
-            "label": names.name(self.decision),
+            "label": labels.values[self.decision],
             "score": float(self.output),
+            "scores": {negative: -float(self.output), positive: float(self.output)},
             "tokens": [
-                {"text": text, "start": start, "end": end, "score": score, "label": int(score > 0)}
+                {
+                    "text": text,
+                    "start": start,
+                    "end": end,
+                    "score": score,
+                    "scores": {negative: -score, positive: score},
+                    "label": int(score > 0),
+                }
                 for text, (start, end), score in rows
             ],
         }
+
+
+@dataclass(frozen=True)
+class MultiScores:
+    """The same for more than two classes, or documents with several labels: every class seen by itself.
+
+    `one_of` tells the two apart: of classes that exclude each other, the one with the largest output is the document's.
+    """
+
+    document: Document
+    views: tuple[TokenScores, ...]  # one for each class
+    one_of: bool
+    exemplars: NDArray[np.float32] | None = None  # (N, M) r_n
+
+    @property
+    def outputs(self) -> NDArray[np.float64]:
+        """The document's score for every class (C,)."""
+        return np.array([view.output for view in self.views])
+
+    @property
+    def margins(self) -> NDArray[np.float32]:
+        """How far the score of each word lies above the boundary of each class (N, C)."""
+        return np.stack([view.margins for view in self.views], 1)
+
+    @property
+    def strengths(self) -> NDArray[Any]:
+        """What tells which of its classes a word carries most (N, C)."""
+        return self.margins
+
+    @property
+    def decisions(self) -> NDArray[np.bool_]:
+        """Which classes each word is decided to carry (N, C)."""
+        return np.stack([view.decisions for view in self.views], 1)
+
+    @property
+    def decided(self) -> tuple[int, ...]:
+        """The classes of the document."""
+        if self.one_of:
+            return (int(self.outputs.argmax()),)
+        return tuple(c for c, view in enumerate(self.views) if view.decision)
+
+    @property
+    def word_classes(self) -> list[tuple[int, ...]]:
+        """The classes that each word carries, the strongest first; of classes that exclude each other, at most one."""
+        decisions = self.decisions
+        order = np.argsort(-self.strengths, axis=1, kind="stable")  # (N, C)
+        found = [tuple(c for c in row if own[c]) for row, own in zip(order.tolist(), decisions, strict=True)]
+        return [classes[:1] for classes in found] if self.one_of else found
+
+    def to_json(self, labels: LabelSet) -> dict[str, Any]:
+        """The line that `exaudit label` writes."""
+        names, values = labels.names, labels.values
+
+        def told(classes: tuple[int, ...]) -> Any:
+            if self.one_of:
+                return values[classes[0]] if classes else None
+            return [values[c] for c in sorted(classes)]
+
+        outputs, margins = self.outputs, self.margins
+        rows = zip(self.document.tokens, self.document.spans(), margins, self.word_classes, strict=True)
+        return {
+            "id": self.document.id,
+            "label": told(self.decided),
+            "score": float(outputs.max()),
+            "scores": dict(zip(names, outputs.tolist(), strict=True)),
+            "tokens": [
+                {
+                    "text": text,
+                    "start": start,
+                    "end": end,
+                    "score": float(own.max()),
+                    "scores": dict(zip(names, own.tolist(), strict=True)),
+                    "label": told(classes),
+                }
+                for text, (start, end), own, classes in rows
+            ],
+        }
+
+
+Scores = TokenScores | MultiScores

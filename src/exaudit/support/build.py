@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import SupportBatch
-from exaudit.support.history import BatchRecord, Edit, Entry, State, ranges
-
-if TYPE_CHECKING:
-    from exaudit.support.support_set import SupportSet
+from exaudit.support.history import BatchRecord, Edit, Entry, State, spans
+from exaudit.support.support_set import SupportSet
 
 __all__ = ["Build"]
 
@@ -70,7 +66,7 @@ class Build:
                 raise SupportError(
                     f"document {min(there)!r} is in the support set already; ask to replace, or use another id"
                 )
-            removed = ranges(np.flatnonzero(state.live).tolist()) if replace else ()
+            removed = spans(np.flatnonzero(state.live).tolist()) if replace else ()
             documents, tokens = (sum(getattr(b, name) for b in batches) for name in ("documents", "tokens"))
             what = f"built from {documents} documents with {tokens} tokens"
             what += ", replacing all there was" if removed else ""

@@ -1,7 +1,8 @@
 """What a support set holds: documents, and one exemplar (vector, score, labels) for each of their tokens.
 
-Inside the support set a document label Y is -1 or +1, a token label y is -1, +1 or 0 (unknown). Plain numpy, so
-that search, rules and K-NN can use exemplars where nothing else is installed.
+Scores and labels have a column for each of the K classes that words are decided for (one column of two classes): a
+document label Y is -1 or +1, a token label y is -1, +1 or 0 (unknown). Plain numpy, so that search, rules and K-NN can
+use exemplars where nothing else is installed.
 """
 
 from __future__ import annotations
@@ -15,75 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from exaudit.data.document import Document
+from exaudit.data.document import Document, Label
 from exaudit.errors import SupportError
+from exaudit.support.header import SupportHeader, signs_of
 
-__all__ = ["BatchIndex", "Exemplars", "SupportBatch", "SupportDocument", "SupportHeader", "token_label"]
+__all__ = ["BatchIndex", "Exemplars", "SupportBatch", "SupportDocument"]
 
 Array = npt.NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class SupportHeader:
-    """What every exemplar of a set has in common; exemplars of another model cannot be compared with them."""
-
-    width: int
-    labels: tuple[str, str]
-    model: str
-    dtype: str = "float32"
-
-    def __post_init__(self) -> None:
-        if self.width < 1:
-            raise SupportError(f"a support set needs vectors of width 1 or more, not {self.width}")
-        if self.dtype not in ("float32", "float16"):
-            raise SupportError(f"vectors are kept as float32 or float16, not {self.dtype!r}")
-        if len(self.labels) != 2 or self.labels[0] == self.labels[1]:
-            raise SupportError(f"a support set has two different document labels, not {list(self.labels)}")
-
-    def check(
-        self,
-        where: str,
-        *,
-        width: int | None = None,
-        labels: Sequence[str] | None = None,
-        model: str | None = None,
-    ) -> None:
-        """Refuse a set that was made for something else than what is asked for (None: anything will do)."""
-        if model is not None and model != self.model:
-            raise SupportError(
-                f"{where}: this support set belongs to another model (its fingerprint is {self.model}, "
-                f"the model's is {model}); build it anew with this model"
-            )
-        if width is not None and width != self.width:
-            raise SupportError(
-                f"{where}: this support set has vectors of width {self.width}, the model's are {width}; "
-                "build it anew with this model"
-            )
-        if labels is not None and tuple(labels) != self.labels:
-            raise SupportError(
-                f"{where}: this support set is labelled {self.labels[0]!r} / {self.labels[1]!r}, "
-                f"the model {' / '.join(map(repr, labels))}; build it anew with this model"
-            )
-
-    def sign(self, label: str | None, what: str) -> int:
-        """Y of a document label: -1 for the negative class, +1 for the positive one."""
-        if label not in self.labels:
-            found = "no label" if label is None else f"the label {label!r}"
-            raise SupportError(
-                f"{what} has {found}; the labels are {self.labels[0]!r} and {self.labels[1]!r}"
-            )
-        return 1 if label == self.labels[1] else -1
-
-    def name(self, sign: int) -> str:
-        return self.labels[1] if sign > 0 else self.labels[0]
-
-
-def token_label(label: int | None) -> int:
-    """y of a token label as users write it: 0 is -1, 1 is +1, None is 0 (unknown)."""
-    signs = {0: -1, 1: 1, None: 0}
-    if label not in signs:
-        raise SupportError(f"a token label is 0, 1 or None (unknown), not {label!r}")
-    return signs[label]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +34,8 @@ class SupportDocument:
     id: str
     text: str
     tokens: tuple[str, ...]
-    label: str
-    token_labels: tuple[int, ...]
+    label: Label
+    token_labels: tuple[int | str, ...]  # as `SupportHeader.token_label` tells them
     meta: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
@@ -108,9 +47,9 @@ class Exemplars:
     """
 
     row: npt.NDArray[np.int64]  # (S,)
-    scores: npt.NDArray[np.float32]  # (S,)
-    labels: npt.NDArray[np.int8]  # (S,) Y of the token's document
-    token_labels: npt.NDArray[np.int8]  # (S,) y, 0 where unknown
+    scores: npt.NDArray[np.float32]  # (S, K)
+    labels: npt.NDArray[np.int8]  # (S, K) Y of the token's document
+    token_labels: npt.NDArray[np.int8]  # (S, K) y, 0 where unknown
     document: npt.NDArray[np.int32]  # (S,) number of the token's document
     position: npt.NDArray[np.int32]  # (S,) index of the token in its document
     vectors: Array | None = None  # (S, M) float32 or float16; None when not asked for
@@ -125,25 +64,26 @@ class SupportBatch:
 
     documents: Sequence[Document]
     vectors: Array  # (n, M)
-    scores: Array  # (n,)
-    token_labels: Array | None = None  # (n,) y; None: all unknown
+    scores: Array  # (n, K); of two classes also (n,)
+    token_labels: Array | None = None  # (n, K) y, the same; None: all unknown
 
     def checked(self, header: SupportHeader) -> SupportBatch:
         """The same batch in the set's own types, or a SupportError that says what does not fit."""
         if not self.documents:
             raise SupportError("there are no documents to add")
         tokens = sum(len(document.tokens) for document in self.documents)
-        vectors, scores = np.asarray(self.vectors), np.asarray(self.scores)
-        labels = np.zeros(tokens, np.int8) if self.token_labels is None else np.asarray(self.token_labels)
+        shape = tokens, header.classes
+        vectors, scores = np.asarray(self.vectors), _columns(self.scores)
+        labels = np.zeros(shape, np.int8) if self.token_labels is None else _columns(self.token_labels)
         if vectors.ndim != 2 or vectors.shape[1] != header.width:
             raise SupportError(
                 f"the support set has vectors of width {header.width}, these have the shape {vectors.shape}; "
                 "they come from another model"
             )
-        if not len(vectors) == len(scores) == len(labels) == tokens or scores.ndim != 1 or labels.ndim != 1:
+        if len(vectors) != tokens or not scores.shape == labels.shape == shape:
             raise SupportError(
                 f"the documents have {tokens} tokens, but there are {len(vectors)} vectors, {scores.shape} "
-                f"scores and {labels.shape} token labels"
+                f"scores and {labels.shape} token labels; {shape} are needed"
             )
         with np.errstate(over="ignore"):
             vectors = np.ascontiguousarray(vectors, dtype=header.dtype)
@@ -153,12 +93,14 @@ class SupportBatch:
             raise SupportError(f"vectors or scores are infinite or not a number{hint}")
         if not np.isin(labels, (-1, 0, 1)).all():
             raise SupportError("token labels in a support set are -1, +1 or 0 (unknown)")
+        if ((labels == 0).any(axis=1) != (labels == 0).all(axis=1)).any():
+            raise SupportError("a token label is known for all classes or for none")
         seen: set[str] = set()
         for document in self.documents:
             if document.id in seen:
                 raise SupportError(f"two of the documents to add have the id {document.id!r}")
             seen.add(document.id)
-            header.sign(document.label, f"document {document.id!r}")
+            header.document_number(document.label, f"document {document.id!r}")
         return SupportBatch(tuple(self.documents), vectors, scores, labels.astype(np.int8))
 
     def index(self, header: SupportHeader) -> BatchIndex:
@@ -170,13 +112,13 @@ class SupportBatch:
             document_digest(document, self.vectors[start : start + n], self.scores[start : start + n])
             for document, start, n in zip(self.documents, offsets, lengths, strict=True)
         ]
-        signs = [header.sign(document.label, document.id) for document in self.documents]
+        numbers = [header.document_number(document.label, document.id) for document in self.documents]
         return BatchIndex(
             ids=[document.id for document in self.documents],
             documents=np.arange(len(lengths), dtype=np.int32),
             offsets=offsets,
             lengths=lengths,
-            labels=np.array(signs, np.int8),
+            labels=np.array([signs_of(number, header.classes) for number in numbers], np.int8),
             digests=digests,
             scores=self.scores,
             token_labels=self.token_labels,
@@ -194,10 +136,16 @@ class BatchIndex:
     documents: npt.NDArray[np.int32]  # (D,) place of each document within its batch
     offsets: npt.NDArray[np.int64]  # (D,) place of its first token within the batch
     lengths: npt.NDArray[np.int32]  # (D,)
-    labels: npt.NDArray[np.int8]  # (D,)
+    labels: npt.NDArray[np.int8]  # (D, K)
     digests: list[bytes]
-    scores: npt.NDArray[np.float32]  # (n,)
-    token_labels: npt.NDArray[np.int8]  # (n,)
+    scores: npt.NDArray[np.float32]  # (n, K)
+    token_labels: npt.NDArray[np.int8]  # (n, K)
+
+    @classmethod
+    def empty(cls, classes: int) -> BatchIndex:
+        none, signs = np.zeros(0, np.int64), np.zeros((0, classes), np.int8)
+        narrow = none.astype(np.int32)
+        return cls([], narrow, none, narrow, signs, [], signs.astype(np.float32), signs)
 
 
 def document_digest(document: Document | SupportDocument, vectors: Array, scores: Array) -> bytes:
@@ -211,3 +159,9 @@ def document_digest(document: Document | SupportDocument, vectors: Array, scores
 
 def _blocks(vectors: Array, rows: int = 8192) -> list[Array]:
     return [vectors[start : start + rows] for start in range(0, len(vectors), rows)]
+
+
+def _columns(values: Array) -> Array:
+    """(n, K), also of the (n,) of two classes."""
+    array = np.asarray(values)
+    return array[:, None] if array.ndim == 1 else array

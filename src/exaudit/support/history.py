@@ -20,12 +20,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from exaudit._arrays import ranges
 from exaudit.errors import SupportError
-from exaudit.support.exemplars import BatchIndex, SupportHeader
+from exaudit.support.exemplars import BatchIndex
+from exaudit.support.header import SupportHeader, signs_of
 
-__all__ = ["BatchRecord", "Edit", "Entry", "State", "ranges"]
+__all__ = ["BatchRecord", "Edit", "Entry", "State", "spans"]
 
-Ranges = tuple[tuple[int, int], ...]
+Spans = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,11 @@ class Entry:
     parent: str = ""
     version: str = ""
     batches: tuple[BatchRecord, ...] = ()
-    removed: Ranges = ()  # document numbers, as half-open ranges
-    restored: Ranges = ()
-    labels: tuple[tuple[int, int, int], ...] = ()  # document number, Y before, Y after
+    removed: Spans = ()  # document numbers, as half-open spans
+    restored: Spans = ()
+    labels: tuple[
+        tuple[int, int, int], ...
+    ] = ()  # document number, Y before, Y after, as numbers (see `header`)
     token_labels: tuple[tuple[int, int, int, int], ...] = ()  # document number, position, y before, y after
     name: str = ""  # of a tag or a build
     target: int = -1  # the edit that is undone, redone or tagged
@@ -78,6 +82,8 @@ class Entry:
 
     def to_json(self) -> str:
         plain = {key: value for key, value in asdict(self).items() if value not in ((), "", None, -1)}
+        if self.header is not None:
+            plain["header"] = self.header.to_json()
         return json.dumps(plain, ensure_ascii=False)
 
     def edit(self, number: int) -> Edit:
@@ -137,9 +143,9 @@ class State:
         self.row = np.zeros(0, np.int64)  # first row of each document
         self.length = np.zeros(0, np.int32)
         self.live = np.zeros(0, bool)
-        self.label = np.zeros(0, np.int8)
-        self.scores = np.zeros(0, np.float32)
-        self.token_labels = np.zeros(0, np.int8)
+        self.label = np.zeros((0, 1), np.int8)  # (D, K)
+        self.scores = np.zeros((0, 1), np.float32)  # (n, K)
+        self.token_labels = np.zeros((0, 1), np.int8)  # (n, K)
         self._content = 0
 
     def copy(self) -> State:
@@ -216,7 +222,7 @@ class State:
             past.revert(past.entries.pop())
         return past
 
-    def numbers(self, batches: Iterable[BatchRecord]) -> Ranges:
+    def numbers(self, batches: Iterable[BatchRecord]) -> Spans:
         """The document numbers of batches that were added."""
         firsts = ((self.batches[batch.key], batch.documents) for batch in batches)
         return tuple((first, first + count) for first, count in firsts)
@@ -267,8 +273,10 @@ class State:
             self.floor = number
             self.undoable, self.redoable = [], []
             self.dropped.update(entry.dropped)
-        elif entry.kind == "create":
+        elif entry.kind == "create" and entry.header is not None:
             self.header = entry.header
+            empty = BatchIndex.empty(entry.header.classes)
+            self.label, self.scores, self.token_labels = empty.labels, empty.scores, empty.token_labels
         else:
             self.undoable.append(number)
             self.redoable = []
@@ -282,17 +290,15 @@ class State:
         self.ids += [None] * batch.documents
         self.digests += [b""] * batch.documents
         self.row = np.concatenate([self.row, np.full(batch.documents, row, np.int64)])
-        self.length = np.concatenate([self.length, np.zeros(batch.documents, np.int32)])
-        self.live = np.concatenate([self.live, np.zeros(batch.documents, bool)])
-        self.label = np.concatenate([self.label, np.zeros(batch.documents, np.int8)])
-        self.scores = np.concatenate([self.scores, np.zeros(batch.tokens, np.float32)])
-        self.token_labels = np.concatenate([self.token_labels, np.zeros(batch.tokens, np.int8)])
+        self.length, self.live = _grown(self.length, batch.documents), _grown(self.live, batch.documents)
+        self.label = _grown(self.label, batch.documents)
+        self.scores, self.token_labels = (_grown(a, batch.tokens) for a in (self.scores, self.token_labels))
         if index is not None:  # None: a compaction has dropped all of it since
             places = index.documents + number
             self.row[places] = index.offsets + row
             self.length[places] = index.lengths
             self.label[places] = index.labels
-            rows = expand(self.row[places], index.lengths)
+            rows = ranges(self.row[places], index.lengths)
             self.scores[rows], self.token_labels[rows] = index.scores, index.token_labels
             for place, id, digest in zip(places.tolist(), index.ids, index.digests, strict=True):
                 self.ids[place], self.digests[place] = id, digest
@@ -300,11 +306,12 @@ class State:
 
     def _marks(self, numbers: range) -> int:
         part = slice(numbers.start, numbers.stop)
-        labels, total = self.token_labels.tobytes(), 0
+        total = 0
         for digest, row, length, label in zip(
             self.digests[part], *(a[part].tolist() for a in (self.row, self.length, self.label)), strict=True
         ):
-            told = digest + row.to_bytes(8, "little") + bytes([label + 1]) + labels[row : row + length]
+            tokens = self.token_labels[row : row + length].tobytes()
+            told = digest + row.to_bytes(8, "little") + bytes(sign + 1 for sign in label) + tokens
             total ^= int.from_bytes(hashlib.sha256(told).digest(), "big")
         return total
 
@@ -322,35 +329,32 @@ class State:
 
     def _set_label(self, number: int, label: int) -> None:
         self._content ^= self._marks(range(number, number + 1))
-        self.label[number] = label
+        self.label[number] = signs_of(label, self.label.shape[1])
         self._content ^= self._marks(range(number, number + 1))
 
     def _set_token_label(self, number: int, position: int, label: int) -> None:
         if position >= self.length[number]:  # dropped by a compaction: its rows are nobody's
             return
         self._content ^= self._marks(range(number, number + 1))
-        self.token_labels[self.row[number] + position] = label
+        self.token_labels[self.row[number] + position] = signs_of(label, self.token_labels.shape[1])
         self._content ^= self._marks(range(number, number + 1))
 
     def live_rows(self) -> npt.NDArray[np.int64]:
         numbers = np.flatnonzero(self.live)
-        return expand(self.row[numbers], self.length[numbers])
+        return ranges(self.row[numbers], self.length[numbers])
 
 
-def _count(spans: Ranges) -> int:
-    return sum(stop - start for start, stop in spans)
+def _grown(array: npt.NDArray[Any], by: int) -> npt.NDArray[Any]:
+    """With so many rows of zeros more."""
+    return np.concatenate([array, np.zeros((by, *array.shape[1:]), array.dtype)])
 
 
-def expand(first: npt.NDArray[np.int64], length: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """first[0], first[0] + 1, ... (length[0] of them), first[1], ..."""
-    total = int(length.sum())
-    before = np.cumsum(length, dtype=np.int64) - length
-    start: npt.NDArray[np.int64] = np.repeat(first - before, length)
-    return np.add(np.arange(total, dtype=np.int64), start)
+def _count(numbers: Spans) -> int:
+    return sum(stop - start for start, stop in numbers)
 
 
-def ranges(numbers: Iterable[int]) -> Ranges:
-    """Numbers as half-open ranges, in ascending order."""
+def spans(numbers: Iterable[int]) -> Spans:
+    """Numbers as half-open spans, in ascending order."""
     array = np.unique(np.fromiter(numbers, np.int64))
     if not len(array):
         return ()

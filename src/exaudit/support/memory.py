@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from exaudit.data.labels import Kind
 from exaudit.errors import SupportError
-from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDocument, SupportHeader
+from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDocument
+from exaudit.support.header import SupportHeader
 from exaudit.support.history import BatchRecord, Entry
 from exaudit.support.support_set import SupportSet
 
@@ -27,11 +29,17 @@ class MemorySupportSet(SupportSet):
 
     @classmethod
     def create(
-        cls, *, width: int, labels: Sequence[str], model: str = "", dtype: str = "float32"
+        cls,
+        *,
+        width: int,
+        labels: Sequence[str],
+        kind: Kind = "binary",
+        model: str = "",
+        dtype: str = "float32",
     ) -> MemorySupportSet:
-        """An empty set for exemplars of `model` (its fingerprint), labelled (negative, positive)."""
+        """An empty set for exemplars of `model` (its fingerprint); of two labels the negative one comes first."""
         support = cls()
-        header = SupportHeader(width, (labels[0], labels[1]), model, dtype)
+        header = SupportHeader(width, tuple(labels), model, dtype, kind)
         support._commit(lambda state: Entry("create", "created the support set", header=header), None, "")
         return support
 

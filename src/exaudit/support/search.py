@@ -20,7 +20,7 @@ from torch import Tensor
 
 from exaudit._device import pick_device
 from exaudit.errors import SettingError, SupportError
-from exaudit.support.pilot import choose_projection
+from exaudit.support.autotune import choose_projection
 from exaudit.support.projection import Projection, Sketch
 from exaudit.support.rows import Rows, as_tensor
 
@@ -42,7 +42,7 @@ class ExactSearch:
     """The k nearest of a changing set of vectors, by Euclidean distance.
 
     vectors     (S, M) float32 or float16, an array or a memory map; it is neither copied nor changed
-    directions  principal directions of the bound: a number, 0 for flat search, or "auto" for a small pilot
+    directions  principal directions of the bound: a number, 0 for flat search, or "auto" to have it tuned
     stream      leave the vectors where they are (a memory map, the host) and read them in blocks
 
     Rows are numbered from 0 in the order they came, and a number is never given twice. Edits count at once.
@@ -97,10 +97,6 @@ class ExactSearch:
     def restore(self, rows: ArrayLike) -> None:
         """Find these rows again."""
         self._live[self._known(rows)] = True
-
-    def refit(self) -> None:
-        """Choose the directions anew at the next search; it happens by itself when many rows were added."""
-        self._projection = None
 
     def search(self, queries: NDArray[Any], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Distances (N, k) and rows (N, k) of the k nearest live rows of each query (N, M), nearest first."""

@@ -26,8 +26,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from exaudit.data.document import Document
+from exaudit.data.labels import Kind
 from exaudit.errors import SupportError
-from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDocument, SupportHeader
+from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDocument
+from exaudit.support.header import SupportHeader
 from exaudit.support.history import BatchRecord, Edit, Entry, State
 from exaudit.support.support_set import SupportSet, signed
 from exaudit.support.tables import KeyedTable, Numbers, Table
@@ -37,18 +39,6 @@ __all__ = ["LanceSupportSet"]
 _FILE_BYTES = 32 << 20  # compaction rewrites one file at a time, so this is the space it needs
 _LOG_FILES = 64  # the log is merged into one file when it has this many
 _NARROW = ["batch", "document", "offset", "length", "id", "label", "token_labels", "scores", "digest"]
-
-_NONE = np.zeros(0, np.int64)
-_NO_INDEX = BatchIndex(
-    [],
-    _NONE.astype(np.int32),
-    _NONE,
-    _NONE.astype(np.int32),
-    _NONE.astype(np.int8),
-    [],
-    _NONE.astype(np.float32),
-    _NONE.astype(np.int8),
-)
 
 
 class LanceSupportSet(SupportSet):
@@ -85,13 +75,14 @@ class LanceSupportSet(SupportSet):
         *,
         width: int,
         labels: Sequence[str],
+        kind: Kind = "binary",
         model: str,
         dtype: str = "float32",
         author: str | None = None,
         reason: str = "",
     ) -> LanceSupportSet:
-        """An empty set for exemplars of `model` (its fingerprint), labelled (negative, positive)."""
-        header = SupportHeader(width, (labels[0], labels[1]), model, dtype)
+        """An empty set for exemplars of `model` (its fingerprint); of two labels the negative one comes first."""
+        header = SupportHeader(width, tuple(labels), model, dtype, kind)
         if cls.exists(location):
             raise SupportError(f"{location}: there is a support set already; open it, or delete it first")
         # A set in a folder is made under another name and then renamed, so that it is there whole or not at all, and
@@ -105,8 +96,9 @@ class LanceSupportSet(SupportSet):
             if local:
                 with draft._head.doing("create"):
                     os.makedirs(draft.where)
-            draft._exemplars.create(_exemplar_rows(0, _NO_INDEX, np.zeros((0, width), dtype)))
-            draft._documents.create(_document_rows(0, _NO_INDEX, []))
+            nothing = BatchIndex.empty(header.classes)
+            draft._exemplars.create(_exemplar_rows(0, nothing, np.zeros((0, width), dtype)))
+            draft._documents.create(_document_rows(0, nothing, []))
             draft._log.create(_log_row(entry))
             draft._head.create(pa.table({"head": [entry.id]}))
             if local:
@@ -124,6 +116,7 @@ class LanceSupportSet(SupportSet):
         *,
         width: int | None = None,
         labels: Sequence[str] | None = None,
+        kind: Kind | None = None,
         model: str | None = None,
     ) -> LanceSupportSet:
         """The set at a location; one made for another model, width or label set than asked for is refused."""
@@ -132,7 +125,7 @@ class LanceSupportSet(SupportSet):
             raise SupportError(f"{location}: there is no support set here; build one first")
         support.refresh()
         header = support.header
-        header.check(support.where, width=width, labels=labels, model=model)
+        header.check(support.where, width=width, labels=labels, kind=kind, model=model)
         bytes_per_row = header.width * np.dtype(header.dtype).itemsize
         support._exemplars.rows_per_file = max(1, _FILE_BYTES // bytes_per_row)
         support._check()
@@ -318,12 +311,25 @@ def _document_rows(key: int, index: BatchIndex, documents: Sequence[Document]) -
             "text": pa.array([document.text for document in documents], pa.string()),
             "tokens": pa.array([list(document.tokens) for document in documents], pa.list_(pa.string())),
             "meta": pa.array([json.dumps(dict(document.meta)) for document in documents], pa.string()),
-            "label": pa.array(index.labels),
-            "token_labels": pa.ListArray.from_arrays(ends, pa.array(index.token_labels)),
-            "scores": pa.ListArray.from_arrays(ends, pa.array(index.scores)),
+            "label": _of_classes(index.labels),
+            "token_labels": pa.ListArray.from_arrays(ends, _of_classes(index.token_labels)),
+            "scores": pa.ListArray.from_arrays(ends, _of_classes(index.scores)),
             "digest": pa.array(index.digests, pa.binary()),
         }
     )
+
+
+def _of_classes(values: Array) -> pa.Array:
+    """A column of numbers; of lists of them where there are several classes."""
+    flat, classes = pa.array(values.reshape(-1)), values.shape[1]
+    return flat if classes == 1 else pa.FixedSizeListArray.from_arrays(flat, classes)
+
+
+def _by_class(column: Any) -> Array:
+    """Such a column as an array (n, K)."""
+    several = pa.types.is_fixed_size_list(column.type)
+    flat = (column.flatten() if several else column).to_numpy()
+    return np.asarray(flat).reshape(-1, column.type.list_size if several else 1)
 
 
 def _by_batch(table: Any) -> dict[int, BatchIndex]:
@@ -339,9 +345,9 @@ def _by_batch(table: Any) -> dict[int, BatchIndex]:
             documents=part["document"].to_numpy(),
             offsets=part["offset"].to_numpy(),
             lengths=part["length"].to_numpy(),
-            labels=part["label"].to_numpy(),
+            labels=_by_class(part["label"]),
             digests=part["digest"].to_pylist(),
-            scores=part["scores"].flatten().to_numpy(),
-            token_labels=part["token_labels"].flatten().to_numpy(),
+            scores=_by_class(part["scores"].flatten()),
+            token_labels=_by_class(part["token_labels"].flatten()),
         )
     return found

@@ -10,26 +10,27 @@ import getpass
 import threading
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
 
+from exaudit._arrays import ranges
+from exaudit.data.document import Label
 from exaudit.errors import SupportError
-from exaudit.support.difference import Changes, Difference, changes, difference
+from exaudit.support.diff import Changes, VersionDiff, changes, version_diff
 from exaudit.support.exemplars import (
     Array,
     BatchIndex,
     Exemplars,
     SupportBatch,
     SupportDocument,
-    SupportHeader,
     document_digest,
-    token_label,
 )
-from exaudit.support.history import BatchRecord, Edit, Entry, State, expand, ranges
+from exaudit.support.header import SupportHeader, number_of
+from exaudit.support.history import BatchRecord, Edit, Entry, State, spans
 
 __all__ = ["SupportSet"]
 
@@ -48,7 +49,6 @@ class SupportSet(ABC):
         self.where = where
         self._state = State()
         self._lock = threading.RLock()
-        self._past = False
 
     # What the two kinds of set provide
 
@@ -127,7 +127,7 @@ class SupportSet(ABC):
         state = self._state
         numbers = np.flatnonzero(state.live)
         lengths = state.length[numbers]
-        row = expand(state.row[numbers], lengths)
+        row = ranges(state.row[numbers], lengths)
         document = np.repeat(numbers, lengths)
         read = None
         if vectors:
@@ -150,21 +150,6 @@ class SupportSet(ABC):
         self._read_blocks(wanted, out)
         return out
 
-    def vectors_into(self, out: Array) -> None:
-        """Fill `out` (tokens, width) with the vectors of all live rows, without a second copy of them."""
-        rows = self._state.live_rows()
-        if out.shape != (len(rows), self.header.width):
-            raise SupportError(
-                f"the support set has {len(rows)} x {self.header.width} vectors, the array is {out.shape}"
-            )
-        self._read_blocks(rows, out)
-
-    def blocks(self, rows: int | None = None) -> Iterator[Array]:
-        """The vectors of all live rows in order, block by block, for sets larger than memory."""
-        live, step = self._state.live_rows(), rows or self._block_rows()
-        for start in range(0, len(live), step):
-            yield self.vectors(live[start : start + step])
-
     def _block_rows(self) -> int:
         return max(1, _BLOCK_BYTES // (self.header.width * np.dtype(self.header.dtype).itemsize))
 
@@ -174,7 +159,11 @@ class SupportSet(ABC):
             self._read_vectors(rows[start : start + step], out[start : start + step])
 
     def document(self, id: str) -> SupportDocument:
-        return self.documents([self._state_number(self._state, id)])[0]
+        return self.find([id])[0]
+
+    def find(self, ids: Sequence[str]) -> list[SupportDocument]:
+        """Documents by their ids, read together."""
+        return self.documents([self._state_number(self._state, id) for id in ids])
 
     def documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
         """Documents by their numbers (`Exemplars.document`), with their labels as they stand now."""
@@ -187,8 +176,8 @@ class SupportSet(ABC):
             replace(
                 document,
                 row=row,
-                label=self.header.name(int(state.label[document.number])),
-                token_labels=tuple(state.token_labels[row : row + length].tolist()),
+                label=self.header.document_label(number_of(state.label[document.number])),
+                token_labels=self.header.token_labels(state.token_labels[row : row + length]),
             )
             for document, (row, length) in zip(self._read_documents(numbers), rows, strict=True)
         ]
@@ -198,7 +187,7 @@ class SupportSet(ABC):
         state = self._state
         numbers = np.flatnonzero(state.live)
         for part in np.array_split(numbers, len(numbers) // 64 + 1):
-            vectors, start = self.vectors(expand(state.row[part], state.length[part])), 0
+            vectors, start = self.vectors(ranges(state.row[part], state.length[part])), 0
             for document in self.documents(part.tolist()):
                 stop = start + len(document.tokens)
                 scores = state.scores[document.row : document.row + stop - start]
@@ -228,29 +217,40 @@ class SupportSet(ABC):
                 saved.append(self._save(batch))
             what = f"added {_named([document.id for document in batch.documents])}"
             what += f", replacing {len(there)}" if there else ""
-            removed = ranges(state.number_of[id] for id in there)
+            removed = spans(state.number_of[id] for id in there)
             return Entry("add", what, batches=(saved[-1],), removed=removed)
 
         return self._commit(draft, author, reason)
 
-    def relabel_document(self, id: str, label: str, *, author: str | None = None, reason: str = "") -> Edit:
-        """Change the label of a document."""
+    def relabel_document(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
+        """Change the label of a document; to several names where documents may have several labels."""
+        after, name = self.header.document_number(label, "the new label"), self.header.document_text
 
         def draft(state: State) -> Entry:
-            number, after = self._state_number(state, id), self.header.sign(label, "the new label")
-            before = int(state.label[number])
+            number = self._state_number(state, id)
+            before = number_of(state.label[number])
             if before == after:
-                raise SupportError(f"document {id!r} is labelled {label!r} already")
-            what = f"relabelled document {id!r} from {self.header.name(before)!r} to {label!r}"
+                raise SupportError(f"document {id!r} is labelled {name(after)} already")
+            what = f"relabelled document {id!r} from {name(before)} to {name(after)}"
             return Entry("relabel", what, labels=((number, before, after),))
 
         return self._commit(draft, author, reason)
 
     def relabel_token(
-        self, id: str, position: int, label: int | None, *, author: str | None = None, reason: str = ""
+        self,
+        id: str,
+        position: int,
+        label: int | Label | None,
+        *,
+        author: str | None = None,
+        reason: str = "",
     ) -> Edit:
-        """Change the label of the token at `position` (from 0) to 0, 1 or None (unknown)."""
-        after = token_label(label)
+        """Change the label of the token at `position` (from 0).
+
+        label : of two classes 0 or 1, otherwise the name of a class (names, where documents may have several) or
+            "none"; None is unknown.
+        """
+        after, name = self.header.token_number(label), self.header.token_text
 
         def draft(state: State) -> Entry:
             number = self._state_number(state, id)
@@ -259,11 +259,10 @@ class SupportSet(ABC):
                 raise SupportError(
                     f"document {id!r} has {length} tokens, from 0; there is no token {position}"
                 )
-            before = int(state.token_labels[state.row[number] + position])
+            before = number_of(state.token_labels[state.row[number] + position])
             if before == after:
-                raise SupportError(f"token {position} of document {id!r} is labelled {label} already")
-            old, new = ({-1: "0", 0: "unknown", 1: "1"}[y] for y in (before, after))
-            what = f"relabelled token {position} of document {id!r} from {old} to {new}"
+                raise SupportError(f"token {position} of document {id!r} is labelled {name(after)} already")
+            what = f"relabelled token {position} of document {id!r} from {name(before)} to {name(after)}"
             return Entry("relabel", what, token_labels=((number, position, before, after),))
 
         return self._commit(draft, author, reason)
@@ -276,7 +275,7 @@ class SupportSet(ABC):
 
         def draft(state: State) -> Entry:
             numbers = [self._state_number(state, id) for id in wanted]
-            return Entry("remove", f"removed {_named(wanted)}", removed=ranges(numbers))
+            return Entry("remove", f"removed {_named(wanted)}", removed=spans(numbers))
 
         return self._commit(draft, author, reason)
 
@@ -338,17 +337,11 @@ class SupportSet(ABC):
                 return number
         raise SupportError(f"there is no version {text}; the last one is {state.number}")
 
-    def checkout(self, version: int | str) -> SupportSet:
-        """This set as it was at an earlier version, to read only."""
-        past = self._share()
-        past._state, past._past = self._state.at(self.resolve(version)), True
-        return past
-
-    def diff(self, before: int | str, after: int | str | None = None) -> Difference:
+    def diff(self, before: int | str, after: int | str | None = None) -> VersionDiff:
         """What changed between two versions (`after`: the present one by default)."""
         old = self._state.at(self.resolve(before))
         new = self._state if after is None else self._state.at(self.resolve(after))
-        return difference(old, new, self.header)
+        return version_diff(old, new, self.header)
 
     def changes(self, since: int) -> Changes:
         """Rows added, removed and relabelled since edit number `since`, for an index that follows the set.
@@ -362,8 +355,6 @@ class SupportSet(ABC):
 
     def refresh(self) -> None:
         """See what other writers have done."""
-        if self._past:
-            return
         with self._lock:
             entries = self._news()
             if entries:
@@ -380,8 +371,6 @@ class SupportSet(ABC):
 
     def _commit(self, draft: Callable[[State], Entry], author: str | None, reason: str) -> Edit:
         """Draft an entry on top of the log's end and append it; again if another writer was faster."""
-        if self._past:
-            raise SupportError("an earlier version of a support set can only be read; edit the set itself")
         with self._lock:
             for _ in range(_ATTEMPTS):
                 self.refresh()

@@ -25,7 +25,7 @@ def find_format(path: Path, wanted: str | None = None) -> str:
             if wanted
             else f"cannot tell the format from {path.name!r}"
         )
-        raise SettingError(f"{what}; choose --as {', '.join(FORMATS)}, or end the file's name in one of them")
+        raise SettingError(f"{what}; choose `as` {', '.join(FORMATS)}, or end the file's name in one of them")
     return found
 
 

@@ -1,7 +1,9 @@
-"""The built-in sample: reviews and learner sentences with token-level truth, made up here, so free to use.
+"""The built-in samples: four kinds of documents with token-level truth, made up here, so free to use.
 
     sample_splits("reviews")["train"]      # documents labelled positive or negative
     sample_splits("learner")["test"]       # sentences labelled i (has an error) or c
+    sample_splits("requests")["train"]     # messages to a town hall, each of one of twenty classes
+    sample_splits("complaints")["train"]   # feedback on a hotel, with none to four of eight labels
     write_sample("sample")                 # the same as files
 
 The document at an index depends on the kind, the seed and the index alone: not on the machine, nor on the version
@@ -13,27 +15,34 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
 from exaudit._files import replace_file
 from exaudit.data.document import Document
+from exaudit.data.sample.complaints import complaint
 from exaudit.data.sample.draw import Draw
 from exaudit.data.sample.learner import learner_sentence
+from exaudit.data.sample.requests import request
 from exaudit.data.sample.reviews import review
 from exaudit.errors import SettingError
 
 __all__ = ["SAMPLE_SIZES", "SampleKind", "sample_documents", "sample_splits", "write_sample"]
 
-SampleKind = Literal["reviews", "learner"]
+SampleKind = Literal["reviews", "learner", "requests", "complaints"]
 # Errors are many and each is rare, so the learner sentences, which are shorter, need to be more.
 SAMPLE_SIZES: Mapping[SampleKind, Mapping[str, int]] = MappingProxyType(
     {
         "reviews": MappingProxyType({"train": 1500, "dev": 300, "test": 400}),
         "learner": MappingProxyType({"train": 3000, "dev": 300, "test": 400}),
+        "requests": MappingProxyType({"train": 2000, "dev": 400, "test": 600}),
+        "complaints": MappingProxyType({"train": 1500, "dev": 300, "test": 400}),
     }
+)
+_MAKERS: Mapping[SampleKind, Callable[[str, Draw], Document]] = MappingProxyType(
+    {"reviews": review, "learner": learner_sentence, "requests": request, "complaints": complaint}
 )
 
 
@@ -52,8 +61,7 @@ def _check_kind(kind: str) -> None:
 
 
 def _document(kind: SampleKind, seed: int, index: int) -> Document:
-    make = review if kind == "reviews" else learner_sentence
-    return make(f"{kind}-{seed}-{index}", Draw(kind, seed, index))
+    return _MAKERS[kind](f"{kind}-{seed}-{index}", Draw(kind, seed, index))
 
 
 def sample_splits(
@@ -78,21 +86,21 @@ def sample_splits(
 def write_sample(
     folder: str | os.PathLike[str], *, seed: int = 0, sizes: Mapping[str, int] | None = None
 ) -> list[Path]:
-    """Write the sample as files, and return their paths.
+    """Write the samples as files, and return their paths.
 
-    For each split: `reviews.SPLIT.csv` (text, label), `reviews.SPLIT.jsonl` (with token labels), and
-    `learner.SPLIT.tsv` (a token and its label on each line, a blank line between sentences).
+    For each split: `KIND.SPLIT.csv` (text, label; several labels are joined by `|`) and `KIND.SPLIT.jsonl` (with
+    token labels; several labels are a list), but `learner.SPLIT.tsv` (a token and its label on each line, a
+    blank line between sentences).
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for split, documents in sample_splits("reviews", seed=seed, sizes=sizes).items():
-        written += [folder / f"reviews.{split}.csv", folder / f"reviews.{split}.jsonl"]
-        _write_csv(written[-2], documents)
-        _write_jsonl(written[-1], documents)
-    for split, documents in sample_splits("learner", seed=seed, sizes=sizes).items():
-        written.append(folder / f"learner.{split}.tsv")
-        _write_tokens(written[-1], documents)
+    for kind in _MAKERS:
+        formats = {"tsv": _write_tokens} if kind == "learner" else {"csv": _write_csv, "jsonl": _write_jsonl}
+        for split, documents in sample_splits(kind, seed=seed, sizes=sizes).items():
+            for ending, write in formats.items():
+                written.append(folder / f"{kind}.{split}.{ending}")
+                write(written[-1], documents)
     return written
 
 
@@ -100,7 +108,9 @@ def _write_csv(path: Path, documents: Sequence[Document]) -> None:
     with replace_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["text", "label"])
-        rows.writerows([document.text, document.label] for document in documents)
+        for document in documents:
+            label = document.label
+            rows.writerow([document.text, "|".join(label) if isinstance(label, tuple) else label])
 
 
 def _write_jsonl(path: Path, documents: Sequence[Document]) -> None:

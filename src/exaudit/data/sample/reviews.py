@@ -13,13 +13,12 @@ import re
 from exaudit.data.document import Document
 from exaudit.data.sample import review_templates as templates
 from exaudit.data.sample.draw import Draw
+from exaudit.data.sample.marked import capitalised, fill, read_marks, unmarked
 from exaudit.data.sample.review_topics import TOPICS, Topic
 from exaudit.data.sample.review_words import BAD, GOOD, WORDS
 
 __all__ = ["review"]
 
-_SLOT = re.compile(r"\{(\w+)\}")
-_NO_MARKS = str.maketrans("", "", "[]")
 _FEWEST_WORDS, _MOST_WORDS = 15, 45
 
 
@@ -30,7 +29,7 @@ def review(id: str, draw: Draw) -> Document:
         topic = draw.pick(TOPICS)
         writer = _Writer(topic, draw)
         marked = [writer.write(template) for template in _plan(topic, positive, draw)]
-        tokens, truth = _read_marks(" ".join(marked))
+        tokens, truth = read_marks(" ".join(marked), "1", "0")
         if _FEWEST_WORDS <= len(tokens) <= _MOST_WORDS:
             break
     label = "positive" if positive else "negative"
@@ -76,11 +75,7 @@ class _Writer:
     def write(self, template: str) -> str:
         """The sentence, its marks still in it."""
         self._kind, self._be = self._topic.kind, "was"
-        sentence = _SLOT.sub(lambda slot: self._fill(slot[1]), template)
-        first = re.search(r"[^\W\d_]", sentence)
-        if first:
-            at = first.start()
-            sentence = sentence[:at] + sentence[at].upper() + sentence[at + 1 :]
+        sentence = capitalised(fill(template, self._fill))
         if sentence.endswith("."):
             sentence = sentence[:-1] + self._draw.pick(["."] * 9 + ["!"])
         return sentence
@@ -108,7 +103,7 @@ class _Writer:
             case "great" | "grim":
                 return draw.pick((GOOD if slot == "great" else BAD)["any"])
             case "liked":
-                return draw.pick(WORDS["loved"]).translate(_NO_MARKS)
+                return unmarked(draw.pick(WORDS["loved"]))
             case _:
                 return draw.pick(WORDS[slot])
 
@@ -125,17 +120,3 @@ def _plural(noun: str) -> str:
     if re.search("[^aeiou]y$", noun):
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith("s") else "s")
-
-
-def _read_marks(marked: str) -> tuple[list[str], list[str]]:
-    """Split a marked text into tokens and their truth, and let `a` be `an` before a vowel."""
-    tokens, truth, inside = [], [], False
-    for piece in marked.split():
-        inside = inside or "[" in piece
-        tokens.append(piece.translate(_NO_MARKS))
-        truth.append("1" if inside else "0")
-        inside = inside and "]" not in piece
-    for place, following in enumerate(tokens[1:]):
-        if tokens[place] in ("a", "A") and re.match(r"\W*(?!use)[aeiou]", following):
-            tokens[place] += "n"
-    return tokens, truth

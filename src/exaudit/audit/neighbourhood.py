@@ -1,0 +1,97 @@
+"""Documents with the nearest exemplars of their tokens, from a support set that may be edited meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from exaudit._progress import progress
+from exaudit.audit.edits import chunks
+from exaudit.audit.evidence import Exemplar, FoundExemplars
+from exaudit.audit.index import ExemplarIndex
+from exaudit.data.document import Document
+from exaudit.decide.neighbours import Neighbours
+from exaudit.errors import SettingError
+from exaudit.model.documents import each_document
+from exaudit.model.model import Model
+from exaudit.model.scores import Scores
+from exaudit.support.support_set import SupportSet
+
+__all__ = ["Neighbourhood", "each_apart", "parts", "vectors_of"]
+
+_TOKENS, _DOCUMENTS = 1 << 16, 2048  # labelled and searched at once
+
+
+class Neighbourhood:
+    """A model and a support set to search. The vectors are read at the first search; edits are followed at the next."""
+
+    def __init__(self, model: Model, support: SupportSet, *, stream: bool = False) -> None:
+        self.model, self.support = model, support
+        self._stream = stream
+        self._index: ExemplarIndex | None = None
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def index(self) -> Iterator[ExemplarIndex]:
+        """The index, up to date, for as long as the block lasts."""
+        with self._lock:
+            self.support.refresh()
+            if self._index is None:
+                self._index = ExemplarIndex(self.support, device=self.model.device, stream=self._stream)
+            self._index.follow(self.support)
+            yield self._index
+
+    def neighbours(self, scores: Sequence[Scores], k: int) -> tuple[Neighbours, ...]:
+        """The k nearest exemplars of every token of documents labelled with `exemplars=True`, for each class."""
+        with self.index() as index:
+            return index.neighbours(vectors_of(scores), k, offsets=self.model.word_boundaries)
+
+    def search(
+        self, documents: Iterable[Any], k: int, *, nearest: bool = False, total: int | None = None
+    ) -> Iterator[tuple[Scores, tuple[Neighbours, ...], tuple[tuple[Exemplar, ...], ...]]]:
+        """Documents with the exemplars of their tokens, as each class sees them; the nearest in their documents, where
+        asked for."""
+        with progress(total=total, unit="doc", desc="audit") as bar:
+            for part in parts(each_document(documents)):
+                scores = self.model.label(part, exemplars=True)
+                with self.index() as index:
+                    views = self.neighbours(scores, k)
+                    exemplars = FoundExemplars(self.support, index, views) if nearest else None
+                for one, mine in each_apart(scores):
+                    firsts = (
+                        ()
+                        if exemplars is None
+                        else tuple(
+                            tuple(exemplars.of(n, c, k=1)[0] for n in range(mine.start, mine.stop))
+                            for c in range(len(views))
+                        )
+                    )
+                    yield one, tuple(found[mine] for found in views), firsts
+                bar.update(len(part))
+
+
+def parts(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """As many documents as are labelled and searched at once."""
+    return chunks(documents, tokens=_TOKENS, documents_at_most=_DOCUMENTS)
+
+
+def vectors_of(scores: Sequence[Scores]) -> npt.NDArray[np.float32]:
+    vectors = [one.exemplars for one in scores if one.exemplars is not None]
+    if not vectors or len(vectors) < len(scores):
+        raise SettingError("there are no exemplar vectors: label the documents with exemplars=True")
+    return np.concatenate(vectors)  # (N, M)
+
+
+def each_apart(scores: Sequence[Scores]) -> Iterator[tuple[Scores, slice]]:
+    """Each document without its vectors, which are large, and where its tokens are among all."""
+    start = 0
+    for one in scores:
+        stop = start + len(one.document.tokens)
+        yield replace(one, exemplars=None), slice(start, stop)
+        start = stop

@@ -1,0 +1,44 @@
+"""Opening the auditor of a model folder for a verb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exaudit.cli.options import say
+
+if TYPE_CHECKING:
+    from exaudit.audit import Auditor, Rule
+
+__all__ = ["chosen_rule", "opened"]
+
+
+@contextmanager
+def opened(model: Path, support: str | None = None, **options: Any) -> Iterator[Auditor]:
+    """The auditor of a model folder; its warnings become lines on standard error."""
+    import warnings
+
+    from exaudit.audit import Auditor, OverlapWarning
+
+    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+        say(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", OverlapWarning)
+        warnings.showwarning = tell
+        yield Auditor.open(model, support=support, **options)
+
+
+def chosen_rule(rule: str | None, knn: bool) -> Rule | None:
+    """The one rule that --rule and --knn ask for."""
+    from typing import cast
+
+    from exaudit.audit.audited import check_rule
+    from exaudit.errors import SettingError
+
+    check_rule(rule)
+    if knn and rule not in (None, "knn"):
+        raise SettingError(f"--rule {rule} and --knn exclude each other; give one of them")
+    return cast("Rule | None", "knn" if knn else rule)

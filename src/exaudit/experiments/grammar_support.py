@@ -1,0 +1,230 @@
+"""What a support set adds to a model of FCE: tables 3 to 6, figures 3 and 4, and the sentences of appendix B."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from exaudit._files import replace_file
+from exaudit.decide.admission import Admission, AdmissionKind
+from exaudit.decide.fitting import KNNReport
+from exaudit.decide.knn import Kind
+from exaudit.experiments.corpora import News, Splits
+from exaudit.experiments.examples import examples_markdown
+from exaudit.experiments.grammar_models import MIN_MAX, SUPERVISED, fce_model, file_name
+from exaudit.experiments.paper import paper_tables
+from exaudit.experiments.run import Run
+from exaudit.experiments.scoring import Bools, Scored, TokenEvaluation, accuracy_gain
+from exaudit.experiments.step_result import StepResult
+from exaudit.experiments.supported_model import Searched, SupportedModel
+from exaudit.metrics import Difference
+
+__all__ = ["GrammarSupport"]
+
+TOKEN_METRICS = ("precision", "recall", "f0.5")
+KNNS: dict[str, tuple[Kind, int]] = {
+    "K1NN equal": ("equal", 1),
+    "K8NN equal": ("equal", 8),
+    "K8NN const.": ("const", 8),
+    "K8NN dist.": ("dist", 8),
+}
+ADMISSION_KINDS: tuple[AdmissionKind, ...] = ("magnitude", "distance", "both")
+SENTENCES = (174, 223, 250, 1302, 1551)  # of FCE test, counted from 0: those of appendix B
+DIST = "K8NN dist."
+
+
+@dataclass
+class GrammarSupport:
+    """One model with the training set as its support set, then with news added to it."""
+
+    run: Run
+    fce: Splits
+    news: News
+    name: str
+    seed: int
+    result: StepResult = field(default_factory=StepResult)
+
+    @property
+    def supervised(self) -> bool:
+        return self.name == SUPERVISED
+
+    def rules(self) -> StepResult:
+        """Another seed: the decisions alone."""
+        self.result.seed = self.seed
+        supported = SupportedModel(fce_model(self.run, self.fce, self.name, self.seed), self.fce.train)
+        dev, test = supported.search(self.fce.dev), supported.search(self.fce.test)
+        knns = {name: dev.fit_knn(*KNNS[name], supervised=self.supervised) for name in ("K1NN equal", DIST)}
+        self._rules(test, knns)
+        return self.result
+
+    def tables(self) -> StepResult:
+        """All tables, before and after news were added to the support set."""
+        supported = SupportedModel(fce_model(self.run, self.fce, self.name, self.seed), self.fce.train)
+        dev, test = supported.search(self.fce.dev), supported.search(self.fce.test)
+        knns = {name: dev.fit_knn(kind, k, supervised=self.supervised) for name, (kind, k) in KNNS.items()}
+        self._rules(test, knns)
+        self._examples(supported, test)
+        self._knn_dev(dev, knns)
+        shifted = supported.search([*self.fce.test, *self.news.test])
+        self._constraints(dev, shifted, knns[DIST])
+        self._reliability(shifted, knns[DIST])
+        before = self._shifted(shifted, knns[DIST], before=True)
+        supported.add(self.news.support)
+        after = self._shifted(supported.search(_without_neighbours(shifted)), knns[DIST], before=False)
+        for rule in before:
+            if rule != "model":
+                self.result.add_claim(
+                    "update", f"{self.name}, {rule}, F0.5", after[rule].gain_over(before[rule])
+                )
+        return self.result
+
+    def _rules(self, test: Searched, knns: dict[str, KNNReport]) -> None:
+        alone, with_exag = test.evaluate(), test.evaluate(test.exag())
+        self.result.add_row("fce-rules", f"{self.name}+ExAG", *with_exag.percent(*TOKEN_METRICS))
+        self.result.add_claim("exag", f"{self.name}, precision", with_exag.gain_over(alone, "precision"))
+        with_knn = {name: test.evaluate(test.knn(knns[name].knn)) for name in ("K1NN equal", DIST)}
+        for name, evaluated in with_knn.items():
+            self.result.add_row("fce-rules", f"{self.name}+{name}", *evaluated.percent(*TOKEN_METRICS))
+        if not self.supervised:
+            row = (None, *with_knn[DIST].percent("precision", "recall", "f1", "f0.5"))
+            self.result.add_row("fce-headline", f"{self.name}+{DIST}", *row)
+        gain = with_knn[DIST].gain_over(alone)
+        self.result.add_claim("knn", f"{self.name}+{DIST} over {self.name}, F0.5", gain)
+        agree = test.knn(knns[DIST].knn) == (test.margins > 0)
+        right = (test.margins > 0) == (test.truth > 0)
+        self.result.add_claim(
+            "approximation", f"{self.name}, accuracy where the K-NN agrees", _accuracy_gap(test, right, agree)
+        )
+
+    def _examples(self, supported: SupportedModel, test: Searched) -> None:
+        """Appendix B: the paper's five sentences (of other data, the first five) with their words' exemplars."""
+        known = not self.run.settings.fast and len(self.fce.test) > max(SENTENCES)
+        chosen = [self.fce.test[n] for n in (SENTENCES if known else range(5))]
+        page = examples_markdown(f"{self.name}: example sentences", supported.examples(chosen))
+        path = self.run.folder / "examples" / f"{file_name(self.name)}.md"  # whole sentences: not to pass on
+        path.parent.mkdir(exist_ok=True)
+        with replace_file(path) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+        for row in paper_tables()["fce-exemplars"].rows:
+            model, sentence, place = row.name.split(" | ")
+            if model == self.name and known:
+                token = int(test.ends[int(sentence)]) + int(place.strip("[]"))
+                self.result.add_row("fce-exemplars", row.name, float(test.neighbours.distances[token, 0]))
+            elif model == self.name:
+                self.result.add_missing(
+                    "fce-exemplars", row.name, "the paper's sentences are not in this data"
+                )
+
+    def _knn_dev(self, dev: Searched, knns: dict[str, KNNReport]) -> None:
+        """All weightings on K-NN dev, the half of the dev sentences that chose the epoch."""
+        knn_dev = dev.subset(knns[DIST].dev_documents)
+        for name, report in knns.items():
+            decided = knn_dev.knn(report.knn)
+            f05 = knn_dev.evaluate(decided).f05
+            against_model = knn_dev.evaluate(decided, truth=knn_dev.margins > 0)
+            agreement = 100 * against_model.total.accuracy
+            values = (f05, agreement, against_model.f05)
+            self.result.add_row("fce-knn-dev", f"{self.name}+{name}", *values)
+        self.result.add_row("fce-knn-dev", self.name, knn_dev.evaluate().f05, None, None)
+        knn = knns[DIST].knn
+        output = knn.output(knn_dev.neighbours) - knn.offset
+        for target in (1, 0):
+            for what, right in (("truth", knn_dev.truth), ("approximation", knn_dev.margins > 0)):
+                bins = knn_dev.measured(output, np.asarray(right, np.int8), what).of_class(target).bins()
+                row = f"{self.name} | {target} | {what}"
+                self.result.add_row(
+                    "fce-figure-3", row, *(100 * (b.f05 if target else b.accuracy) for b in bins)
+                )
+
+    def _shifted(self, test: Searched, report: KNNReport, *, before: bool) -> dict[str, TokenEvaluation]:
+        """FCE+news2k with the support set as it stands."""
+        mark = "*" if self.supervised else ""
+        support = f"F{mark}" if before else f"F{mark}+50k{mark}"
+        evaluated = {"model": test.evaluate(), DIST: test.evaluate(test.knn(report.knn))}
+        if self.supervised or not before:
+            evaluated["ExAT"] = test.evaluate(test.exat())
+        if not self.supervised:
+            evaluated["ExAG"] = test.evaluate(test.exag())
+        if before:
+            count, genuine = len(self.news.support), self.news.genuine
+            note = f"{count:,} news sentences, {genuine:,} of them of the One Billion Word Benchmark, the rest BBC news"
+            self.result.add_missing("fce-news", "50k", note)
+            self.result.add_row(
+                "fce-news", f"{self.name} | F{mark} | -", *evaluated["model"].percent(*TOKEN_METRICS)
+            )
+        for rule, one in evaluated.items():
+            if rule != "model":
+                support_set = "F*+50k*" if rule == "ExAT" and not before else support
+                row = f"{self.name}+{rule} | F{mark} | {support_set}"
+                self.result.add_row("fce-news", row, *one.percent(*TOKEN_METRICS))
+        if not self.supervised:
+            evaluated.pop("ExAT", None)  # no row of it before news were added: nothing to compare with
+        return evaluated
+
+    def _constraints(self, dev: Searched, test: Searched, report: KNNReport) -> None:
+        knn_dev = dev.subset(report.dev_documents)
+        everything = test.evaluate(test.knn(report.knn))
+        count = len(test.margins)
+        row = f"{self.name}+{DIST}"
+        self.result.add_row(
+            "fce-constraints", f"{row} | none", everything.f05, None, None, None, None, count, 1.0
+        )
+        for kind in ADMISSION_KINDS:
+            limits = Admission.fit(
+                report.knn, knn_dev.neighbours, knn_dev.margins, support_version="", kind=kind
+            )
+            admitted = limits.tokens(report.knn, test.neighbours).admitted
+            evaluated = test.evaluate(test.knn(report.knn), only=admitted)
+            distance = limits.token_limits.distance if kind != "magnitude" else (None, None)
+            output = limits.token_limits.output if kind != "distance" else (None, None)
+            share = (int(admitted.sum()), float(admitted.mean()))
+            self.result.add_row(
+                "fce-constraints", f"{row} | {kind}", evaluated.f05, *distance, *output, *share
+            )
+            self.result.add_claim(
+                "constraints", f"{self.name}, {kind}, F0.5", evaluated.gain_over(everything)
+            )
+
+    def _reliability(self, test: Searched, report: KNNReport) -> None:
+        """Figure 4, and for the min-max model the table of quantiles."""
+        knn = report.knn
+        outputs = {DIST: knn.output(test.neighbours) - knn.offset, "model": test.margins.astype(np.float64)}
+        for name, output in outputs.items():
+            measured = test.measured(output, test.truth, name)
+            bins = measured.bins()
+            self.result.add_row("fce-figure-4", f"{self.name} | {name}", *(100 * b.f05 for b in bins))
+            if self.name != MIN_MAX:
+                continue
+            for target in (1, 0):
+                quantiles = measured.of_class(target).quantiles()
+                self.result.add_row(
+                    "fce-quantiles", f"{name} | {target} | threshold", *(b.threshold for b in quantiles)
+                )
+                if target:
+                    self.result.add_row(
+                        "fce-quantiles", f"{name} | 1 | F0.5", *(100 * b.f05 for b in quantiles)
+                    )
+                self.result.add_row(
+                    "fce-quantiles", f"{name} | {target} | accuracy", *(100 * b.accuracy for b in quantiles)
+                )
+                self.result.add_row("fce-quantiles", f"{name} | {target} | N", *(b.n for b in quantiles))
+        output = outputs[DIST]
+        right = (output > 0) == (test.truth > 0)
+        strong = np.abs(output) >= np.median(np.abs(output))
+        self.result.add_claim(
+            "magnitude", f"{self.name}, accuracy of the larger half", _accuracy_gap(test, right, strong)
+        )
+
+
+def _without_neighbours(searched: Searched) -> Scored:
+    """The same documents, to be searched for in another support set."""
+    return Scored(searched.scores, searched.truth, searched.targets)
+
+
+def _accuracy_gap(scored: Scored, right: Bools, chosen: Bools) -> Difference:
+    """How much more often the chosen tokens are right than the others, drawing over documents."""
+    documents = [slice(start, end) for start, end in pairwise(scored.ends.tolist())]
+    inside, outside = ([right[d][mask[d]] for d in documents] for mask in (chosen, ~chosen))
+    return accuracy_gain(inside, outside)

@@ -1,0 +1,85 @@
+"""What a step of an experiment found: rows of tables, lists of n-grams, and differences that bear on claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exaudit._files import read_json
+from exaudit.analyse.features import Ngram
+from exaudit.errors import DataError
+from exaudit.metrics import Difference
+
+__all__ = ["StepResult", "percent", "read_object"]
+
+Value = float | None
+
+
+@dataclass
+class StepResult:
+    """Values are in percent where the paper's are, in the order of the table's columns.
+
+    A row that cannot be had has a sentence that says why instead.
+    """
+
+    seed: int | None = None  # of a row that is run with several; None: the first
+    tables: dict[str, dict[str, list[Value]]] = field(default_factory=dict)
+    missing: dict[str, dict[str, str]] = field(default_factory=dict)
+    ngrams: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    claims: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)  # claim, case: difference
+    seconds: float = 0.0
+
+    def add_row(self, table: str, name: str, *values: Value) -> None:
+        rounded = [None if value is None else round(float(value), 4) for value in values]
+        self.tables.setdefault(table, {})[name] = rounded
+
+    def add_missing(self, table: str, name: str, why: str) -> None:
+        self.missing.setdefault(table, {})[name] = why
+
+    def add_ngrams(self, table: str, side: str | None, end: str, ngrams: Iterable[Ngram], by: str) -> None:
+        """N-grams from one end of a ranking, with their scores and frequencies."""
+        rows = self.ngrams.setdefault(table, [])
+        rows += [
+            {
+                "name": ngram.text,
+                "side": side,
+                "end": end,
+                "score": ngram.total if by == "total" else ngram.mean,
+                "frequency": ngram.frequency,
+            }
+            for ngram in ngrams
+        ]
+
+    def add_claim(self, name: str, case: str, difference: Difference) -> None:
+        """A difference that should be above zero if the claim holds, in percentage points."""
+        points = {key: round(100 * value, 3) for key, value in asdict(difference).items()}
+        self.claims.setdefault(name, {})[case] = points
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def read(cls, path: Path) -> StepResult:
+        """What a step left behind."""
+        value = read_object(path)
+        try:
+            return cls(**{"tables": value.pop("tables"), **value})
+        except (KeyError, TypeError) as error:
+            raise DataError(
+                f"not the result of a step ({error}); delete the file and run again", path
+            ) from error
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """A JSON object of a run's folder."""
+    try:
+        return dict(read_json(path))
+    except (ValueError, TypeError) as error:
+        raise DataError(f"damaged ({error}); delete the file and run again", path) from error
+
+
+def percent(metrics: dict[str, float], *names: str) -> list[float]:
+    """Some of the metrics, in percent."""
+    return [100 * metrics[name] for name in names]

@@ -1,0 +1,115 @@
+"""Where a score becomes a decision: the boundaries of documents and words, set by labels that were held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exaudit.data.document import Document
+from exaudit.errors import DataError, SettingError
+from exaudit.head.labelled import LabelledFeatures
+from exaudit.head.network import Head, class_scores
+from exaudit.head.training import scored
+from exaudit.metrics import best_offset, stable_offset
+from exaudit.model.model import Model
+from exaudit.model.settings import Settings
+
+__all__ = ["BETA", "Boundaries", "boundaries_of", "with_boundary", "with_boundary_at_zero"]
+
+BETA = 0.5  # of the words' boundary: those who check words one by one prefer few and right ones
+
+
+@dataclass(frozen=True)
+class Boundaries:
+    """One number for each class that is decided."""
+
+    words: tuple[float, ...]
+    documents: tuple[float, ...]
+    record: dict[str, Any] | None = None  # by what the words' were set, where not by the loss
+
+
+def boundaries_of(settings: Settings, head: Head, dev: LabelledFeatures) -> Boundaries:
+    """The boundaries of a model that was just trained, by the dev documents."""
+    training = settings.training()
+    outputs, scores = zip(*scored(head, dev), strict=True)
+    of_class = dev.class_targets(head.config.classes)  # (D, K)
+    zero, flat = _zero(head), (0.0,) * of_class.shape[1]
+    if settings.loss == "token" and settings.boundary != "zero":  # tuned on dev, as in the paper
+        truth = np.concatenate(dev.token_targets or [])  # (W, K)
+        return Boundaries(_each(best_offset, np.concatenate(scores), truth), flat)
+    if training.by_tokens:
+        return Boundaries(zero, flat)
+    documents, words = flat, zero
+    record = None
+    independent = (
+        head.config.classes == 2 or head.config.outputs == "independent"
+    )  # else the largest output wins
+    if training.stable and training.criterion == "f1" and independent:
+        documents = _each(stable_offset, np.array(outputs, np.float64), of_class)
+    if settings.word_boundary == "documents":
+        largest = np.array([own.max(0) for own in scores], np.float64)  # (D, K)
+        words = _each(stable_offset, largest, of_class, BETA)
+        record = {"by": "documents", "beta": BETA}
+    return Boundaries(words, documents, record)
+
+
+def with_boundary(
+    model: Model, documents: Sequence[Document], *, beta: float = BETA, by: str = "tokens"
+) -> Model:
+    """The model with the decision boundary of its words where F_beta on these documents is best.
+
+    by : "tokens" needs the label of every token. "documents" needs document labels alone: a document counts as
+        decided positive if one of its tokens is, and the boundary goes where these decisions do best. It is the
+        median of resampled documents, since the single best one is mostly luck.
+    """
+    if by not in ("tokens", "documents"):
+        raise SettingError(f"a boundary is set by the labels of tokens or documents, not {by!r}")
+    if beta <= 0:
+        raise SettingError(
+            f"`beta` is {beta}; it must be above 0 (0.5 prefers precision, 1 weighs both alike)"
+        )
+    labels = model.labels
+    find = labels.token_targets if by == "tokens" else labels.view_targets
+    truth = [targets for document in documents if (targets := find(document)) is not None]
+    if not documents or len(truth) < len(documents):
+        raise DataError(
+            f"a boundary by the labels of {by} needs such labels in every document, and some have none"
+        )
+    views = [scores.views for scores in model.iter_label(documents)]
+    words = [np.stack([view.scores for view in own], 1) for own in views]  # (N, K) each
+    if by == "tokens":
+        boundaries = _each(best_offset, np.concatenate(words), np.concatenate(truth), beta)
+    else:
+        boundaries = _each(stable_offset, np.array([own.max(0) for own in words]), np.array(truth), beta)
+    told = {"by": by, "beta": beta, "documents": len(documents), "offsets": list(boundaries)}
+    return replace(model, word_boundaries=boundaries, record={**model.record, "boundary": told})
+
+
+def with_boundary_at_zero(model: Model) -> Model:
+    """The model with the decision boundary of its words at zero, as in the paper."""
+    record = {key: value for key, value in model.record.items() if key != "boundary"}
+    return replace(model, word_boundaries=_zero(model.head), record=record)
+
+
+def _zero(head: Head) -> tuple[float, ...]:
+    """Zero, as in the paper. Of more than two classes one has the largest bias: there, a word that no filter chose, and
+    that has the bias alone, is just not above it."""
+    idle = class_scores(head.bias.detach()[None], head.config.outputs)[0]  # (K,)
+    exclusive = head.config.outputs == "softmax" and head.config.classes > 2
+    return tuple(idle.clamp(min=0).tolist() if exclusive else [0.0] * len(idle))
+
+
+def _each(
+    find: Callable[..., float], scores: NDArray[np.floating], truth: NDArray[np.generic], *more: float
+) -> tuple[float, ...]:
+    """A boundary for each class. One that no document has says nothing: it takes the middle of the others."""
+    found = [
+        find(own, true, *more) if true.any() or truth.shape[1] == 1 else None
+        for own, true in zip(scores.T, truth.T, strict=True)
+    ]
+    middle = float(np.median([value for value in found if value is not None] or [0.0]))
+    return tuple(middle if value is None else value for value in found)

@@ -1,0 +1,171 @@
+"""A trained model: frozen, whole, and all that is needed to label documents and their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from exaudit._progress import progress
+from exaudit.data.document import Document
+from exaudit.data.labels import LabelSet
+from exaudit.encode.features import Features
+from exaudit.encode.packed import Packed
+from exaudit.encode.transformer import Transformer
+from exaudit.encode.words import Vocabulary
+from exaudit.head.batch import Batch
+from exaudit.head.network import Head, sides, strongest_other
+from exaudit.model.documents import each_document
+from exaudit.model.scores import MultiScores, Scores, TokenScores
+from exaudit.model.settings import Settings
+
+__all__ = ["Model"]
+
+_CHUNK = 2048  # documents sorted by length together while labelling
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A document classifier whose decision comes apart into a decision for every word.
+
+    Parameters
+    ----------
+    settings
+        How it was made.
+    labels
+        Its classes.
+    head
+        The network over the encoder's features.
+    encoder
+        The Transformer, if there is one.
+    vocabulary
+        The words with an embedding, if there are any.
+    by_tokens
+        Whether the largest token score decides a document, as after min-max or token training.
+    word_boundaries, document_boundaries
+        One for each class that is decided, as in `labels.views`.
+    record
+        How training went, and how the model did on dev.
+    """
+
+    settings: Settings
+    labels: LabelSet
+    head: Head
+    encoder: Transformer | None
+    vocabulary: Vocabulary | None
+    by_tokens: bool
+    word_boundaries: tuple[float, ...]
+    document_boundaries: tuple[float, ...]
+    record: dict[str, Any]
+
+    @property
+    def device(self) -> torch.device:
+        return self.head.weight.device
+
+    @property
+    def width(self) -> int:
+        """M, the length of an exemplar vector."""
+        return self.head.config.filters * len(self.head.config.widths)
+
+    @property
+    def bias(self) -> NDArray[np.float32]:
+        """b of the final layer: what a word that no filter chose scores for every class (C,)."""
+        bias = self.head.bias.detach().cpu().numpy()
+        return np.asarray(bias[1::2] if self.labels.kind == "multilabel" else bias)
+
+    def label(self, documents: Iterable[Any], *, exemplars: bool = False) -> list[Scores]:
+        """Scores of every document and of each of its words, with exemplar vectors on request."""
+        return list(self.iter_label(documents, exemplars=exemplars))
+
+    def iter_label(
+        self,
+        documents: Iterable[Any],
+        *,
+        exemplars: bool = False,
+        desc: str | None = None,
+        total: int | None = None,
+    ) -> Iterator[Scores]:
+        """Like `label`, one document at a time, for files that do not fit into memory."""
+        pending = iter(each_document(documents))
+        with progress(total=total, unit="doc", desc=desc or "label") as bar:
+            while chunk := list(islice(pending, _CHUNK)):
+                yield from self._label_chunk(chunk, exemplars, bar)
+
+    def note_on_length(self, documents: Sequence[Document]) -> str | None:
+        """A sentence where documents go on after the last word piece that the model reads (`max_length`)."""
+        if self.encoder is None or self.encoder.max_length is None:
+            return None
+        pieces = self.encoder.pieces([document.tokens for document in documents])
+        last = pieces.words[pieces.bounds[1:] - 1]  # (D,) the last word that was read, in part at least
+        cut = sum(int(word) + 1 < len(d.tokens) for word, d in zip(last, documents, strict=True))
+        if not cut:
+            return None
+        return (
+            f"{cut:,} of {len(documents):,} documents are longer than the {self.encoder.max_length} word pieces that "
+            "the model reads; the words after those score the bias alone."
+        )
+
+    def _label_chunk(self, documents: list[Document], exemplars: bool, bar: Any) -> list[Scores]:
+        results: list[Scores | None] = [None] * len(documents)
+        for indices, packed in self._packed([document.tokens for document in documents]):
+            mine = [documents[i] for i in indices]
+            for i, scores in zip(indices, self._decompose(mine, packed, exemplars), strict=True):
+                results[i] = scores
+            bar.update(len(indices))
+        return [scores for scores in results if scores is not None]
+
+    def _decompose(self, documents: list[Document], packed: Packed, exemplars: bool) -> Iterator[Scores]:
+        ids = None if self.vocabulary is None else [self.vocabulary.ids(d.tokens) for d in documents]
+        batch = Batch.of(packed, [len(d.tokens) for d in documents], ids)
+        parts = self.head.decompose(batch, exemplars=exemplars)
+        vectors = None if parts.exemplars is None else parts.exemplars.cpu().numpy()
+        # Each class that is decided, and what stands against it: (B, K) twice, (W, K) twice
+        outputs, against = (part.cpu().numpy() for part in sides(parts.logits, self.head.config.outputs))
+        positive, negative = (part.cpu().numpy() for part in sides(parts.scores, self.head.config.outputs))
+        for b, (first, last) in enumerate(pairwise(batch.word_bounds.tolist())):
+            words = positive[first:last], negative[first:last]  # (N, K) each
+            output = outputs[b] - against[b] - np.array(self.document_boundaries, np.float32)  # (K,)
+            if self.by_tokens:
+                output = self._by_tokens(words[0] - words[1])
+            mine = None if vectors is None else vectors[first:last]
+            yield self._scores(documents[b], output, *words, mine)
+
+    def _by_tokens(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The largest word of each class, less the boundary; where classes exclude each other, against the others'."""
+        largest = scores.max(0) - np.array(self.word_boundaries, np.float32)  # (K,)
+        if self.labels.kind != "multiclass":
+            return np.asarray(largest)
+        return np.asarray(largest - strongest_other(torch.from_numpy(largest)[None])[0].numpy())
+
+    def _scores(
+        self,
+        document: Document,
+        output: NDArray[np.float32],
+        positive: NDArray[np.float32],
+        negative: NDArray[np.float32],
+        exemplars: NDArray[np.float32] | None,
+    ) -> Scores:
+        views = tuple(
+            TokenScores(document, float(output[k]), negative[:, k], positive[:, k], boundary)
+            for k, boundary in enumerate(self.word_boundaries)
+        )
+        if self.labels.kind == "binary":
+            return TokenScores(
+                document, views[0].output, views[0].negative, views[0].positive, views[0].offset, exemplars
+            )
+        return MultiScores(document, views, self.labels.kind == "multiclass", exemplars)
+
+    def _packed(self, token_lists: list[tuple[str, ...]]) -> Iterator[tuple[list[int], Packed]]:
+        if self.encoder is not None:
+            yield from self.encoder.batches(token_lists)
+            return
+        features = Features.of_words(token_lists)
+        for start in range(0, len(token_lists), 256):
+            indices = list(range(start, min(start + 256, len(token_lists))))
+            packed = features.packed(indices)
+            yield indices, Packed(packed.vectors.to(self.device), packed.bounds, packed.words.to(self.device))

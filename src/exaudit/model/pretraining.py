@@ -1,0 +1,113 @@
+"""Pre-training on synthetic errors: before there is a label to learn from, the encoder learns to spot changed words
+(`exaudit.data.changes`).
+
+It does so in documents of the negative class, which hold no positive word (the assumption of the min-max loss). The
+dev documents say whether that was to the point, as it is where the label is about words out of place; if not, it is
+forgotten. It is about two classes, of which one is the absence of something.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from exaudit.data.changes import Changer
+from exaudit.data.document import Document
+from exaudit.encode.features import Features
+from exaudit.encode.transformer import Transformer
+from exaudit.errors import DataError, SettingError
+from exaudit.head.labelled import LabelledFeatures
+from exaudit.head.network import Head
+from exaudit.head.training import scored
+from exaudit.model.job import Job
+from exaudit.model.parts import upper_layers
+from exaudit.model.split import Split
+from exaudit.model.tuning import tune_or_resume, tuning_config
+
+__all__ = ["pretrained"]
+
+ROUNDS = 10  # how often each text is changed, each time otherwise
+WORDS = 2_000_000  # at most: learnt from, and looked at for what may stand where
+ALIKE = 20  # dev documents, of about the same length, that are compared
+TO_THE_POINT = 0.6  # of those pairs in their right order, at least; half is chance
+
+Texts = Sequence[Sequence[str]]
+
+
+def pretrained(job: Job, encoder: Transformer) -> tuple[Transformer, dict[str, Any] | None]:
+    """The encoder once it can spot changed words; the one given, if that does not tell the dev documents apart."""
+    settings, data, dev = job.settings, job.data, job.dev
+    wanted = settings.pretrain
+    if wanted and job.labels.kind != "binary":
+        raise SettingError("`pretrain` is about two classes, of which one is the absence of something")
+    if (wanted is not None and not wanted) or job.labels.kind != "binary":
+        return encoder, None
+    texts = [d.tokens for d in data.documents]
+    clean = [tokens for tokens, target in zip(texts, data.labels.targets, strict=True) if target == 0]
+    if wanted and not clean:
+        raise DataError("there is nothing to pre-train on: no training document is of the negative class")
+    if not clean or not (wanted or len(set(dev.labels.targets.tolist())) == 2):
+        return encoder, None
+    draws = np.random.default_rng([settings.seed, 11])
+    changed = _split(_changed(clean, Changer(_some(texts, draws), seed=settings.seed), draws))
+    fresh = encoder.copy(upper_layers(settings, encoder))
+    config = tuning_config(fresh, changed, "document+token", seed=settings.seed, epochs=1, rate=3e-4)
+    config = replace(config, epochs=1, batch_size=64, agreement=0.0)  # no text comes twice as it is
+    head = job.new_head(fresh, pool="none")
+    found = tune_or_resume(fresh, head, changed, config, replace(job.options, group=None), "pretraining")
+
+    order, chance = _order(found.head, dev.encoded(settings, found.encoder))
+    needed = max(TO_THE_POINT, chance)
+    kept = bool(wanted) or order >= needed
+    record = {
+        **found.record, "texts": len(changed.documents), "dev_order": order, "needed": needed, "kept": kept,
+    }  # fmt: skip
+    return found.encoder if kept else encoder, record
+
+
+def _order(head: Head, dev: LabelledFeatures) -> tuple[float, float]:
+    """How often a positive dev document is above a negative one of about its length, and how often it may be by chance.
+
+    A document counts by the share of its words that seem changed. In a long one more words are changed, and often more
+    are positive: lengths alone would tell.
+    """
+    shares = [np.exp(-np.logaddexp(0, -words)).mean() for _, words in scored(head, dev)]  # of sigma(s+-)
+    outputs = np.array(shares, np.float64)
+    above = pairs = spread = 0.0
+    by_length = np.argsort(dev.word_counts, kind="stable")
+    for like in np.split(by_length, range(ALIKE, len(by_length), ALIKE)):
+        positive, negative = (outputs[like][dev.targets[like] == target] for target in (1, 0))
+        wins = np.sign(positive[:, None] - negative)  # (P, N)
+        above += float((wins + 1).sum()) / 2
+        pairs += wins.size
+        spread += wins.size * (len(like) + 1) / 12  # the variance of Mann and Whitney's U
+    return (above / pairs, 0.5 + 2 * math.sqrt(spread) / pairs) if pairs else (0.5, 1.0)
+
+
+def _changed(texts: Texts, change: Changer, draws: np.random.Generator) -> list[tuple[list[str], list[int]]]:
+    """The texts, several times over, each time changed otherwise, with a mark on every word that was changed."""
+    return [change(text) for text in _some([text for _ in range(ROUNDS) for text in texts], draws)]
+
+
+def _some(texts: Texts, draws: np.random.Generator) -> Texts:
+    """As many of the texts as hold `WORDS` words, at least one: all of them, or some from everywhere."""
+    if sum(map(len, texts)) <= WORDS:
+        return texts
+    texts = [texts[i] for i in draws.permutation(len(texts))]
+    return texts[: max(1, sum(words <= WORDS for words in accumulate(map(len, texts))))]
+
+
+def _split(changed: Sequence[tuple[list[str], list[int]]]) -> Split:
+    """Changed texts as documents to learn from: the words that were changed are the positive ones."""
+    labels = LabelledFeatures(
+        features=Features.of_words([]),
+        word_counts=np.array([len(words) for words, _ in changed], np.int64),
+        targets=np.array([int(any(marks)) for _, marks in changed], np.int64),
+        token_targets=[np.array(marks, np.int8)[:, None] for _, marks in changed],
+    )
+    return Split([Document("", "", tuple(words)) for words, _ in changed], labels)

@@ -1,0 +1,122 @@
+"""How a model is to be made: everything that training is told, in one frozen object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+
+from exaudit.errors import SettingError
+from exaudit.head.training import TrainingConfig
+
+__all__ = ["Settings"]
+
+# What a model that goes on from another has from it.
+INHERITED = (
+    "encoder", "layers", "max_length", "vocabulary", "word_dimension", "word_vectors", "filters", "widths", "positive",
+)  # fmt: skip
+BOUNDARIES = ("documents", "zero")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """See `exaudit.Labeler` for what each of them means; the names and the defaults are the same."""
+
+    encoder: str = "minilm"
+    layers: Sequence[int] | None = None
+    max_length: int | None = None
+    tune_encoder: bool = False
+    pretrain: bool | None = None
+    vocabulary: int = 7500
+    word_dimension: int = 300
+    word_vectors: str | None = None
+    filters: int = 1000
+    widths: Sequence[int] = (1,)
+    dropout: float = 0.5
+    pool: str | None = None
+    loss: str = "document"
+    epochs: int | None = None
+    batch_size: int = 50
+    learning_rate: float = 1.0
+    recipe: str = "stable"
+    boundary: str | None = None
+    select: str | None = None
+    positive: str | None = None
+    seed: int = 0
+    device: str = "auto"
+    precision: str = "float32"
+    cache: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.boundary not in (None, *BOUNDARIES):
+            raise SettingError(f"`boundary` is documents or zero, not {self.boundary!r}")
+        if self.tune_encoder and self.word_vectors is not None:
+            raise SettingError(
+                "word vectors go beside a frozen encoder: leave out `word_vectors` or `tune_encoder`"
+            )
+        self.training()  # says what is wrong with the rest
+
+    def training(self) -> TrainingConfig:
+        """How the head is trained."""
+        return TrainingConfig(
+            loss=self.loss,
+            epochs=self.head_epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            recipe=self.recipe,
+            select=self.select,
+            seed=self.seed,
+        )
+
+    @property
+    def head_epochs(self) -> int:
+        """The paper's 20, or 12 with a falling rate: longer, the training documents are learnt by heart, and their
+        exemplars no longer stand for new ones. Few on a tuned encoder, whose features already hold the answer."""
+        if self.epochs is not None:
+            return self.epochs
+        if self.tune_encoder:
+            return 2 if self.loss == "token" else 4
+        return 12 if self.recipe == "stable" else 20
+
+    @property
+    def head_pool(self) -> str:
+        """Where encoder and tokens are trained together, each token does best by itself; everywhere else, max."""
+        return self.pool or ("none" if self.loss == "token" and self.tune_encoder else "max")
+
+    @property
+    def word_boundary(self) -> str:
+        """How the boundary of the words is set, where no token labels set it."""
+        if self.loss != "document":  # the other losses put it at zero
+            return "zero"
+        return self.boundary or ("documents" if self.recipe == "stable" else "zero")
+
+    @property
+    def scores_words_alone(self) -> bool:
+        """Whether nothing stands against scoring each word by its own filters."""
+        return tuple(self.widths) == (1,) and self.pool in (None, "none")
+
+    def inheriting(self, other: Settings) -> Self:
+        """The same, with what a model that goes on from another has from it."""
+        return replace(self, **{name: getattr(other, name) for name in INHERITED})
+
+    def to_json(self) -> dict[str, Any]:
+        """Settings as JSON keeps them, without what belongs to one machine."""
+        plain: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            value = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+            plain[field.name] = value.item() if isinstance(value, np.generic) else value  # of a grid search
+        return plain | {"device": "auto", "cache": None, "word_vectors": None}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> tuple[Self, list[str]]:
+        """What `to_json` gave, by this version or another, and the names of settings that no longer exist."""
+        value = dict(value)
+        if "rehearse" in value:  # until 0.1
+            value["pretrain"] = value.pop("rehearse")
+        if value.get("teachers") == 1:  # 0.1 wrote this into every folder
+            del value["teachers"]
+        known = {field.name for field in fields(cls)}
+        return cls(**{k: v for k, v in value.items() if k in known}), sorted(set(value) - known)

@@ -1,0 +1,107 @@
+"""Tuning the Transformer before it is frozen, on the labels at hand, so that a stopped run goes on.
+
+An uncased encoder learns to tell upper from lower case on the way (`exaudit.encode.shapes`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+
+from exaudit._files import replace_file
+from exaudit.encode.transformer import Transformer
+from exaudit.head.network import Head
+from exaudit.head.tuning import TuningConfig, tune
+from exaudit.model.options import Report, RunOptions
+from exaudit.model.split import Split
+
+__all__ = ["Tuned", "tune_or_resume", "tuning_config"]
+
+STEPS = 750  # of tuning at least: few documents are seen more often
+MOST = 10  # but no more often than this
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """An encoder, tuned, and the head that was tuned with it."""
+
+    encoder: Transformer
+    head: Head
+    record: dict[str, Any]
+
+
+def tuning_config(
+    encoder: Transformer, data: Split, loss: str, *, seed: int, epochs: int, rate: float
+) -> TuningConfig:
+    """Deeper encoders take smaller steps: the rate is for six layers. Small corpora are seen more often."""
+    config = TuningConfig(loss=loss, seed=seed)
+    steps = math.ceil(len(data.documents) / config.batch_size)
+    rounds = max(epochs, min(MOST, math.ceil(STEPS / steps)))
+    depth = int(encoder.module.config.num_hidden_layers)
+    return replace(config, epochs=rounds, learning_rate=rate * 6 / max(6, depth))
+
+
+def tune_or_resume(
+    encoder: Transformer, head: Head, data: Split, config: TuningConfig, options: RunOptions, name: str
+) -> Tuned:
+    """Tune, or take what a stopped run left in its work folder."""
+    with TemporaryDirectory() as temporary:
+        kept = Path(temporary if options.work is None else options.work) / name
+        weights = kept.with_name(f"{name}_head.safetensors")
+        groups = None if options.group is None else [d.meta.get(options.group, d.id) for d in data.documents]
+        identity = _identity(encoder, head, data, config, groups)
+        if not (options.resume and _left_by(weights) == identity):
+            texts = [d.tokens for d in data.documents]
+            encoder.learn_shapes()
+            tune(
+                encoder, head, texts, data.labels, config, groups=groups, report=_named(options.report, name)
+            )
+            encoder.save(kept)
+            tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
+            with replace_file(weights) as beside:  # last: it says all is there
+                save_file(tensors, beside, {"identity": identity})
+        head.load_state_dict(load_file(weights, device=str(head.weight.device)))
+        encoder = Transformer.load(
+            str(kept),
+            layers=encoder.layers,
+            device=encoder.device,
+            dtype=encoder.dtype,
+            max_length=encoder.max_length,
+        )
+    return Tuned(encoder, head, asdict(config))
+
+
+def _identity(
+    encoder: Transformer, head: Head, data: Split, config: TuningConfig, groups: list[str] | None
+) -> str:
+    """Tells what was tuned, and on what, so that a run only goes on with its own work."""
+    reader = [encoder.fingerprint, list(encoder.layers), encoder.max_length, encoder.dtype]
+    told = [reader, head.config.to_json(), asdict(config), groups]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode() + data.labels.targets.tobytes())
+    for document in data.documents:
+        digest.update(json.dumps(document.tokens).encode())
+    for targets in (data.labels.token_targets or []) if "token" in config.losses else []:
+        digest.update(targets.tobytes())
+    return digest.hexdigest()
+
+
+def _left_by(weights: Path) -> str | None:
+    """The identity of the run that left these weights; None where there are none, or no whole ones."""
+    try:
+        with safe_open(weights, "pt") as file:
+            return (file.metadata() or {}).get("identity")
+    except (OSError, SafetensorError):
+        return None
+
+
+def _named(report: Report | None, whose: str) -> Report | None:
+    """Tell whose tuning it is."""
+    return None if report is None else lambda record: report({"tuning": whose, **record})

@@ -1,0 +1,110 @@
+"""Autotuning of the search: how many principal directions make it fastest, by a sample and timings on this machine."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from exaudit.support.projection import NORM_COLUMNS, Projection, fast_dtype, principal_directions
+
+__all__ = ["choose_projection"]
+
+WIDTHS = (64, 96, 128, 160, 192, 224, 256, 320, 384, 512)  # columns of the product
+SMALL = 4096  # a set so small is searched flat
+EVEN = 0.25  # variance spread over more of the directions than this has no leading ones
+K = 8  # nearest rows that the search is tuned for
+
+
+def choose_projection(sample: Tensor, directions: int | Literal["auto"], rows: int) -> Projection:
+    """The projection for a set of so many rows, from a sample (n, M) float32 of it."""
+    dtype = fast_dtype(sample.device)
+    if not len(sample):
+        return Projection(sample.new_zeros(sample.shape[1]), None, 1.0, dtype)
+    mean = sample.double().mean(dim=0).float()
+    longest = float((sample.double() - mean).norm(dim=1).max())
+    scale = 2.0 ** -math.frexp(longest)[1] if longest > 0 else 1.0
+    if directions == 0 or (directions == "auto" and rows <= SMALL):
+        return Projection(mean, None, scale, dtype)
+    if directions == "auto" and _spread(sample[:2048] - mean) > EVEN:
+        return Projection(mean, None, scale, dtype)
+    principal = principal_directions(sample, mean)  # (M, M)
+    if directions == "auto":
+        directions = _fastest(sample, mean, principal, rows, dtype)
+    leading = principal[:, :directions].contiguous() if directions else None
+    return Projection(mean, leading, scale, dtype)
+
+
+def _spread(centred: Tensor) -> float:
+    """The share of directions that variance is spread over, tr(C)^2 / tr(C^2) / M; cheap, and enough to give up on."""
+    covariance = centred.T @ centred  # (M, M)
+    return float(covariance.trace().square() / covariance.square().sum().clamp(min=1e-30)) / len(covariance)
+
+
+def _fastest(sample: Tensor, mean: Tensor, principal: Tensor, rows: int, dtype: torch.dtype) -> int:
+    """Directions for which the product and the exact distances after it take least time; 0 is flat search."""
+    widest = sample.shape[1]
+    widths = [width for width in WIDTHS if width < 0.75 * widest]
+    if not widths:
+        return 0
+    per_column, per_pair = _timings(sample, dtype)
+    # Each time the rows seen have grown by a factor e, as many new ones come within reach as before.
+    rounds = max(math.log(rows / len(sample)), 0) + 1
+
+    def seconds(width: int, left: float) -> float:
+        return rows * width * per_column + min(left * K * rounds, rows) * per_pair
+
+    loose = _looseness((sample - mean).double() @ principal, [width - NORM_COLUMNS - 1 for width in widths])
+    expected = {
+        width - NORM_COLUMNS - 1: seconds(width, left) for width, left in zip(widths, loose, strict=True)
+    }
+    expected[0] = seconds(widest, 2.0)
+    return min(expected, key=lambda directions: expected[directions])
+
+
+def _looseness(turned: Tensor, options: list[int]) -> list[float]:
+    """For each number of directions, the rows that the bound leaves for one that is truly near.
+
+    `turned` (n, M) is a centred sample in its principal directions. Some of its rows ask for their nearest other.
+    """
+    turned = turned[:4096]
+    asked = turned[:: max(len(turned) // 64, 1)]  # (q, M)
+    distance = torch.cdist(asked, turned)  # (q, n)
+    distance[distance <= 0] = math.inf  # a row itself, and its twins, tell nothing
+    reach = distance.amin(dim=1, keepdim=True)  # (q, 1)
+    squared = turned.square().sum(dim=1)
+    left = []
+    for count in options:
+        rest = (squared - turned[:, :count].square().sum(dim=1)).clamp(min=0).sqrt()  # (n,)
+        rest_asked = rest[:: max(len(turned) // 64, 1)]
+        bound = torch.cdist(asked[:, :count], turned[:, :count]).square()
+        bound += (rest_asked[:, None] - rest).square()  # (q, n)
+        left.append(float((bound <= reach.square() * 1.02).sum(dim=1).double().mean()))
+    return left
+
+
+def _timings(sample: Tensor, dtype: torch.dtype) -> tuple[float, float]:
+    """Seconds for one column of the product of a query and a row, and for one exact distance of such a pair."""
+    count, width, queries = 2048, 192, 1024
+    left = torch.ones(count, width, dtype=dtype, device=sample.device)
+    right = torch.ones(width, queries, dtype=dtype, device=sample.device)
+    product = _best_of(lambda: torch.mm(left, right), sample.device)
+    pairs = sample[:512]
+    order = torch.randperm(len(pairs), device=sample.device)
+    exact = _best_of(lambda: pairs[order].sub_(pairs).square_().sum(1), sample.device)
+    return product / (count * width * queries), 3 * exact / len(pairs)  # rows from memory, not from cache
+
+
+def _best_of(work: Callable[[], Any], device: torch.device) -> float:
+    best = math.inf
+    for _ in range(12):  # the least of many, because other work may share the machine
+        start = time.perf_counter()
+        work()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        best = min(best, time.perf_counter() - start)
+    return best

@@ -1,0 +1,81 @@
+"""A model folder of 0.1 with its support set, K-NN and admission limits: it opens, and says what it said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exaudit.audit import Auditor
+from exaudit.data.document import Document
+
+OLD = Path(__file__).parents[1] / "model" / "written_by_0_1"
+pytestmark = pytest.mark.filterwarnings("ignore::exaudit.errors.ModelWarning")  # of settings that are gone
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(OLD / "frozen", tmp_path / "frozen"))
+
+
+@pytest.fixture
+def expected() -> list[dict[str, Any]]:
+    return list(json.loads((OLD / "expected.json").read_text())["audited"])
+
+
+def documents(lines: list[dict[str, Any]]) -> list[Document]:
+    return [
+        Document.from_tokens([token["text"] for token in line["tokens"]], id=line["id"]) for line in lines
+    ]
+
+
+def same(line: dict[str, Any], old: dict[str, Any]) -> None:
+    """All that the old line says; the new one also has the places and scores of every class."""
+    tokens = zip(line["tokens"], old["tokens"], strict=True)
+    for token, then in tokens:
+        told = {key: value for key, value in then.items() if key not in ("start", "end")}
+        assert {key: token[key] for key in told} == told
+    told = {key: value for key, value in old.items() if key != "tokens"}
+    assert {key: line[key] for key in told} == told
+
+
+def test_it_says_what_it_said(folder: Path, expected: list[dict[str, Any]]) -> None:
+    auditor = Auditor.open(folder, device="cpu")
+    found = auditor.label(documents(expected), rule="knn", admit=True, nearest=True)
+    for one, old in zip(found, expected, strict=True):
+        same(one.to_json(auditor.labels), old)
+    assert auditor.staleness() is None
+    auditor.support.verify()
+
+
+def test_what_is_written_again_is_the_same(folder: Path) -> None:
+    auditor = Auditor.open(folder, device="cpu")
+    assert auditor.knn is not None
+    assert auditor.admission is not None
+    kept = {name: (folder / name).read_text() for name in ("knn.json", "admission.json")}
+    auditor.knn.save(folder)
+    auditor.admission.save(folder)
+    assert {name: (folder / name).read_text() for name in kept} == kept
+
+
+def test_its_support_set_takes_edits(folder: Path, expected: list[dict[str, Any]]) -> None:
+    auditor = Auditor.open(folder, device="cpu")
+    id = auditor.support.ids[0]
+    label = auditor.support.document(id).label
+    before = auditor.support.version
+    auditor.relabel(id, {"negative": "positive", "positive": "negative"}[str(label)])
+    auditor.relabel_token(id, 0, None)
+    auditor.add([Document.from_text("a fine day", id="new", label="positive")])
+    again = Auditor.open(folder, device="cpu")
+    assert again.support.version == auditor.support.version != before
+    assert again.support.document(id).token_labels[0] == 0
+    for _ in range(3):
+        again.undo()
+    assert again.support.version == before
+    (line,) = (
+        one.to_json(again.labels) for one in again.label(documents(expected[:1]), admit=True, nearest=True)
+    )
+    same(line, expected[0])
