@@ -8,6 +8,8 @@ import sys
 
 __all__ = ["main"]
 
+LONGEST = 400  # characters of an error line
+
 
 def main() -> None:
     """Run the command line; every failure is one line on standard error and a status other than 0."""
@@ -73,5 +75,9 @@ def _at(error: OSError) -> str:
 
 def _fail(message: str, status: int = 1) -> int:
     line = " ".join(message.split())
+    if (
+        len(line) > LONGEST
+    ):  # what is wrong comes first, what to do last; what is between may be a whole document
+        line = f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
     print(f"exaudit: {line}", file=sys.stderr)
     return status

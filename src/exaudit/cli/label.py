@@ -66,5 +66,6 @@ def label(
                 if stale is not None:
                     stale.count(audited)
                 stream_out.write(json.dumps(audited.to_json(auditor.labels), ensure_ascii=False) + "\n")
+            auditor.wait_verified()  # before a file is put in its place
         if stale is not None:
             say(stale.render())

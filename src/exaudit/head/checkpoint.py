@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from exaudit._checksum import array_checksum
 from exaudit._files import replace_file
 from exaudit.errors import ModelError
 from exaudit.head.adadelta import Adadelta
 from exaudit.head.network import Head
 
-__all__ = ["History", "TrainingState", "copy_weights"]
+__all__ = ["History", "TrainingState", "copy_weights", "tensor_checksum"]
 
 
 @dataclass
@@ -58,20 +60,25 @@ class TrainingState:
         tensors = {
             k: v.clone() if k.startswith("best.") else v for k, v in tensors.items()
         }  # best may be the average
+        history = json.dumps(self.history.to_json())
+        checksum = tensor_checksum(tensors, identity, history)
         with replace_file(path) as temporary:
-            save_file(
-                tensors, temporary, {"identity": identity, "history": json.dumps(self.history.to_json())}
-            )
+            save_file(tensors, temporary, {"identity": identity, "history": history, "checksum": checksum})
 
     def restore(self, path: Path, identity: str) -> None:
         try:
             with safe_open(path, "pt") as file:
                 metadata = file.metadata() or {}
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-        except SafetensorError as error:
+        except (SafetensorError, OSError, ValueError) as error:
             raise ModelError(
                 f"{path}: the checkpoint is damaged ({error}); delete it and train anew"
             ) from error
+        said = (metadata.get(name, "") for name in ("identity", "history"))
+        if "checksum" in metadata and metadata["checksum"] != tensor_checksum(tensors, *said):
+            raise ModelError(
+                f"{path}: the checkpoint is damaged (its checksum differs); delete it and train anew"
+            )
         if metadata.get("identity") != identity:
             raise ModelError(
                 f"{path}: the checkpoint is of a run with other settings or other data; "
@@ -87,6 +94,11 @@ class TrainingState:
         self.average, self.best = parts["average"], parts["best"]
         history = json.loads(metadata["history"])
         self.history.epochs, self.history.best = history["epochs"], history["best"]
+
+
+def tensor_checksum(tensors: Mapping[str, Tensor], *said: str) -> str:
+    """A checksum of weights, and of the texts that are kept with them."""
+    return array_checksum({name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}, *said)
 
 
 def copy_weights(head: Head) -> dict[str, Tensor]:

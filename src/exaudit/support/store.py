@@ -4,6 +4,7 @@
     <location>/documents.lance    batch, document, id, text, tokens, scores, labels as they were added, ...
     <location>/log.lance          id and JSON of each entry; see `exaudit.support.history`
     <location>/head.lance         a single row: the id of the last entry that counts
+    <location>/head.json          the hash of the log up to there, or up to an earlier entry (see `witness`)
 
 An edit appends its data to the first two, its entry to the log, and then moves the head, by one atomic commit of
 Lance that fails if the head has been moved meanwhile. What cannot be reached from the head, because its writer was
@@ -18,6 +19,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -30,9 +32,10 @@ from exaudit.data.labels import Kind
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDocument
 from exaudit.support.header import SupportHeader
-from exaudit.support.history import BatchRecord, Edit, Entry, State
+from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State
 from exaudit.support.support_set import SupportSet, signed
 from exaudit.support.tables import KeyedTable, Numbers, Table
+from exaudit.support.witness import Witness
 
 __all__ = ["LanceSupportSet"]
 
@@ -43,6 +46,8 @@ _NARROW = ["batch", "document", "offset", "length", "id", "label", "token_labels
 
 class LanceSupportSet(SupportSet):
     """A support set in Lance tables. Use `create` or `open`."""
+
+    stored = True
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
         super().__init__(os.fspath(location))
@@ -59,6 +64,7 @@ class LanceSupportSet(SupportSet):
             ["batch", "document", "position"],
             lambda *keys: _rows(self._state, *keys),
         )
+        self._witness = Witness(self.where)
         self._seen = 0
         self._unread: dict[str, str] = {}  # entries of the log that were not reached from the head so far
         self._narrow: dict[int, BatchIndex] = {}
@@ -92,6 +98,7 @@ class LanceSupportSet(SupportSet):
         draft = cls(f"{where.rstrip('/')}.{secrets.token_hex(4)}.tmp" if local else where)
         entry = Entry("create", "created the support set", header=header, version=State().version)
         entry = signed(entry, "", author, reason)
+        entry = replace(entry, chain=entry.linked(""))
         try:
             if local:
                 with draft._head.doing("create"):
@@ -101,6 +108,7 @@ class LanceSupportSet(SupportSet):
             draft._documents.create(_document_rows(0, nothing, []))
             draft._log.create(_log_row(entry))
             draft._head.create(pa.table({"head": [entry.id]}))
+            draft._witness.write(entry.chain)
             if local:
                 with draft._head.doing("create"):
                     os.rename(draft.where, where)
@@ -123,7 +131,9 @@ class LanceSupportSet(SupportSet):
         support = cls(location)
         if not support._head.exists():
             raise SupportError(f"{location}: there is no support set here; build one first")
+        witnessed = support._witness.read()  # before the log: of what comes meanwhile it need not know
         support.refresh()
+        support._witness.compare(witnessed, support._state)
         header = support.header
         header.check(support.where, width=width, labels=labels, kind=kind, model=model)
         bytes_per_row = header.width * np.dtype(header.dtype).itemsize
@@ -135,35 +145,32 @@ class LanceSupportSet(SupportSet):
         """Refuse tables that do not hold what the log says."""
         state = self._state
         lost = [number for number in np.flatnonzero(state.live).tolist() if state.ids[number] is None]
-        if lost or state.version != state.entries[-1].version:
-            raise SupportError(
-                f"{self._documents.uri}: this table is damaged; restore the support set from a backup"
-            )
+        if lost:
+            raise SupportError(f"{self._documents.uri}: this table is damaged; {REPAIR}")
         if (self._exemplars.places(state.live_rows())[1] < 0).any():
-            raise SupportError(
-                f"{self._exemplars.uri}: this table is damaged; restore the support set from a backup"
-            )
+            raise SupportError(f"{self._exemplars.uri}: this table is damaged; {REPAIR}")
 
     # The log
 
     def _append(self, entry: Entry) -> bool:
         self._log.append(_log_row(entry))
         self._log.merge_files(_LOG_FILES)
-        return self._head.swap("head", entry.parent, entry.id)
+        if not self._state.chained:  # a set of 0.1 has no witness yet
+            self._witness.write(self._state.links[-1])
+        done = self._head.swap("head", entry.parent, entry.id)
+        if done:
+            self._witness.write(entry.chain)
+        return done
 
     def _news(self) -> list[Entry]:
         heads = self._head.rows(["head"])["head"].to_pylist()
         if len(heads) != 1:
-            raise SupportError(
-                f"{self._head.uri}: this table is damaged; restore the support set from a backup"
-            )
+            raise SupportError(f"{self._head.uri}: this table is damaged; {REPAIR}")
         if heads[0] == self._state.head:
             return []
         chain = self._chain(heads[0], self._seen) or self._chain(heads[0], 0)
         if chain is None:
-            raise SupportError(
-                f"{self._log.uri}: this table is damaged; restore the support set from a backup"
-            )
+            raise SupportError(f"{self._log.uri}: this table is damaged; {REPAIR}")
         self._indexes(
             [batch.key for entry in chain for batch in entry.batches]
         )  # all at one look at the table
@@ -219,6 +226,12 @@ class LanceSupportSet(SupportSet):
             )
             for n, row in zip(numbers, rows.to_pylist(), strict=True)
         ]
+
+    def _share(self) -> LanceSupportSet:
+        other = super()._share()
+        assert isinstance(other, LanceSupportSet)
+        other._documents, other._exemplars = self._documents.copy(), self._exemplars.copy()
+        return other
 
     def _read_vectors(self, rows: npt.NDArray[np.int64], out: Array) -> None:
         self._exemplars.read_into(rows, "vector", out)

@@ -5,6 +5,7 @@ Only this module and `store` know Lance.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -135,6 +136,12 @@ class KeyedTable(Table):
         super().__init__(uri, rows_per_file)
         self.keys, self._locate = keys, locate
         self._snapshot: tuple[Any, list[tuple[int, int]], Numbers] = (None, [], np.zeros(0, np.int64))
+
+    def copy(self) -> KeyedTable:
+        """The same table, to be read in another thread."""
+        other = copy.copy(self)
+        other._dataset = None
+        return other
 
     def places(self, names: Numbers) -> tuple[Any, Numbers]:
         """A version of the table and the places in it of the rows with these names, -1 for those it has not."""
