@@ -19,6 +19,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -34,13 +35,14 @@ from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDo
 from exaudit.support.header import SupportHeader
 from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State
 from exaudit.support.support_set import SupportSet, signed
-from exaudit.support.tables import KeyedTable, Numbers, Table
+from exaudit.support.tables import KeyedTable, Numbers, Table, matrix
 from exaudit.support.witness import Witness
 
 __all__ = ["LanceSupportSet"]
 
 _FILE_BYTES = 32 << 20  # compaction rewrites one file at a time, so this is the space it needs
 _LOG_FILES = 64  # the log is merged into one file when it has this many
+_TEXTS = ["id", "text", "tokens", "meta"]
 _NARROW = ["batch", "document", "offset", "length", "id", "label", "token_labels", "scores", "digest"]
 
 
@@ -219,13 +221,9 @@ class LanceSupportSet(SupportSet):
     def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
         if not numbers:
             return []
-        rows = self._documents.take(np.asarray(numbers, np.int64), ["id", "text", "tokens", "meta"])
-        return [
-            SupportDocument(
-                n, -1, row["id"], row["text"], tuple(row["tokens"]), "", (), dict(json.loads(row["meta"]))
-            )
-            for n, row in zip(numbers, rows.to_pylist(), strict=True)
-        ]
+        rows = self._documents.take(np.asarray(numbers, np.int64), _TEXTS)
+        with self._documents.doing("read"):
+            return [_text(n, row) for n, row in zip(numbers, rows.to_pylist(), strict=True)]
 
     def _share(self) -> LanceSupportSet:
         other = super()._share()
@@ -235,6 +233,46 @@ class LanceSupportSet(SupportSet):
 
     def _read_vectors(self, rows: npt.NDArray[np.int64], out: Array) -> None:
         self._exemplars.read_into(rows, "vector", out)
+
+    # What can be read of a damaged set (see `repair`)
+
+    def readable_log(self) -> tuple[dict[str, Entry], str]:
+        """Entries by their ids, and the head, "" where it is not known."""
+        entries: dict[str, Entry] = {}
+        for rows in self._log.readable(["entry"]):
+            for text in rows["entry"].to_pylist():
+                with suppress(SupportError):
+                    entry = Entry.from_json(text)
+                    entries[entry.id] = entry
+        heads = [head for rows in self._head.readable(["head"]) for head in rows["head"].to_pylist()]
+        return entries, heads[0] if len(heads) == 1 else ""
+
+    def readable_indexes(self) -> dict[int, BatchIndex]:
+        """The narrow columns of batches that are there whole."""
+        found: dict[int, BatchIndex] = {}
+        for rows in self._documents.readable(_NARROW):
+            with suppress(ValueError, IndexError, pa.ArrowException):
+                found.update(_by_batch(rows))
+        return found
+
+    def readable_documents(self, state: State) -> dict[int, SupportDocument]:
+        """Texts of documents by their numbers."""
+        found: dict[int, SupportDocument] = {}
+        for rows in self._documents.readable(["batch", "document", *_TEXTS]):
+            numbers = _numbers(state, *(rows[key].to_numpy() for key in ("batch", "document")))
+            for number, row in zip(numbers.tolist(), rows.select(_TEXTS).to_pylist(), strict=True):
+                with suppress(ValueError, TypeError):
+                    found[number] = _text(number, row)
+        return found
+
+    def readable_vectors(self, state: State) -> dict[int, Array]:
+        """Vectors by their rows."""
+        keys = ["batch", "document", "position"]
+        found: dict[int, Array] = {}
+        for rows in self._exemplars.readable([*keys, "vector"]):
+            names = _rows(state, *(rows[key].to_numpy() for key in keys))
+            found.update(zip(names.tolist(), matrix(rows["vector"]) if len(rows) else [], strict=True))
+        return found
 
     # Compaction
 
@@ -276,6 +314,11 @@ class LanceSupportSet(SupportSet):
             if key not in pending and drop:
                 unneeded[key] = drop if len(drop) < len(places) else None
         return unneeded
+
+
+def _text(number: int, row: dict[str, Any]) -> SupportDocument:
+    meta = dict(json.loads(row["meta"]))
+    return SupportDocument(number, -1, row["id"], row["text"], tuple(row["tokens"]), "", (), meta)
 
 
 def _log_row(entry: Entry) -> pa.Table:

@@ -9,6 +9,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import lance
@@ -19,7 +20,7 @@ from lance.optimize import Compaction
 
 from exaudit.errors import SupportError
 
-__all__ = ["KeyedTable", "Table"]
+__all__ = ["KeyedTable", "Table", "matrix"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -86,6 +87,24 @@ class Table:
         with self.doing("read"):
             count = max(0, dataset.count_rows() - start)
             return dataset.scanner(columns=list(columns), offset=start, limit=count).to_table()
+
+    def readable(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Of a damaged table in a folder: the rows of each file that can be read, in the newest version that can."""
+        versions = [None, *sorted(_versions(Path(self.uri)), reverse=True)]
+        for version in versions:
+            try:
+                with self.doing("read"):
+                    files = lance.dataset(self.uri, version=version).get_fragments()
+            except SupportError:
+                continue
+            for file in files:
+                try:
+                    with self.doing("read"):
+                        rows = file.to_table(columns=list(columns))
+                except SupportError:
+                    continue
+                yield rows
+            return
 
     def merge_files(self, limit: int) -> None:
         """Keep a table of many small appends quick to read."""
@@ -186,10 +205,10 @@ class KeyedTable(Table):
         def read(dataset: Any, places: Numbers) -> None:
             low, high = int(places.min()), int(places.max())
             if high - low >= 2 * len(places):
-                out[:] = _matrix(dataset.take(places, columns=[column])[column])
+                out[:] = matrix(dataset.take(places, columns=[column])[column])
                 return
             together = dataset.scanner(columns=[column], offset=low, limit=high - low + 1).to_table()
-            vectors = _matrix(together[column])
+            vectors = matrix(together[column])
             in_order = len(places) == len(vectors) and (np.diff(places) == 1).all()
             out[:] = vectors if in_order else vectors[places - low]
 
@@ -222,7 +241,15 @@ class KeyedTable(Table):
                 self.delete(f"batch = {key} AND document IN ({', '.join(map(str, places))})")
 
 
-def _matrix(vectors: Any) -> npt.NDArray[Any]:
+def _versions(folder: Path) -> Iterator[int]:
+    """Numbers of the versions of a table: Lance names their manifests so that the newest comes first."""
+    for path in folder.glob("_versions/*.manifest"):
+        if path.stem.isdigit():
+            number = int(path.stem)
+            yield number if number < 1 << 63 else (1 << 64) - 1 - number
+
+
+def matrix(vectors: Any) -> npt.NDArray[Any]:
     """A column of fixed-size lists as an array (n, M), without a copy."""
     parts = [part.flatten().to_numpy().reshape(len(part), -1) for part in vectors.chunks if len(part)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
