@@ -1,4 +1,4 @@
-"""Damage to the files of a model folder, at random and seeded: an answer stays the same or becomes one clear error line.
+"""Damage to the files of a model folder, random and seeded: an answer stays the same or becomes one clear error line.
 
     python tests/fuzz/damage.py --cases 10000
 
@@ -59,7 +59,9 @@ def zero(rng: random.Random, data: bytearray) -> None:
 
 def exchange(rng: random.Random, data: bytearray) -> None:
     size = min(rng.choice((4, 32, 256)), len(data) // 2)
-    one, two = sorted(rng.sample(range(len(data) // max(size, 1)), 2)) if len(data) >= 2 * size > 0 else (0, 0)
+    one, two = (
+        sorted(rng.sample(range(len(data) // max(size, 1)), 2)) if len(data) >= 2 * size > 0 else (0, 0)
+    )
     first, second = (slice(n * size, (n + 1) * size) for n in (one, two))
     data[first], data[second] = data[second], data[first]
 
@@ -85,7 +87,7 @@ def damaged(rng: random.Random, files: list[Path]) -> Iterator[tuple[str, Path]]
     sizes = [path.stat().st_size for path in files]
     (file,) = rng.choices(files, weights=sizes) if rng.random() < 0.5 else [rng.choice(files)]
     name = rng.choices(list(DAMAGES), weights=(6, 2, 2, 2, 2, 1))[0]
-    kept = file.read_bytes()
+    kept, times = file.read_bytes(), file.stat()
     change = DAMAGES[name]
     data = bytearray(kept)
     if change is None:
@@ -97,6 +99,9 @@ def damaged(rng: random.Random, files: list[Path]) -> Iterator[tuple[str, Path]]
         yield name, file
     finally:
         file.write_bytes(kept)
+        os.utime(
+            file, ns=(times.st_atime_ns, times.st_mtime_ns)
+        )  # what is new and of no use may be tidied up
 
 
 # The folders and the questions
@@ -207,16 +212,17 @@ def work(place: Path, cases: range, seed: int) -> None:
 def survey(cases: int, seed: int = 0, *, first: int = 0) -> list[Outcome]:
     """The outcomes of so many cases, from a process that is started anew where it died."""
     with tempfile.TemporaryDirectory(prefix="exaudit-damage-") as temporary:
-        place = Path(temporary)
+        place, kept = Path(temporary, "damaged"), Path(temporary, "kept")
+        place.mkdir()
         fresh(place / "fresh")
         shutil.copytree(OLD, place / "old")
         lines = [{"id": "a", "text": TEXT}, {"id": "b", "text": "Nothing works and the staff was rude ."}]
         (place / "documents.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        shutil.copytree(place, kept)
         found: dict[int, Outcome] = {}
         start, stop = first, first + cases
         while start < stop:
-            command = [sys.executable, __file__, "--work", temporary, str(start), str(stop), str(seed)]
-            kept = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+            command = [sys.executable, __file__, "--work", str(place), str(start), str(stop), str(seed)]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
                 assert process.stdout is not None
                 for line in process.stdout:
@@ -224,15 +230,17 @@ def survey(cases: int, seed: int = 0, *, first: int = 0) -> list[Outcome]:
                     found[outcome.case] = outcome
             if process.returncode == 0:
                 break
-            for path, data in kept.items():  # it died before it had put the file back
-                path.write_bytes(data)
+            shutil.rmtree(place)  # it died before it had put the file back
+            shutil.copytree(kept, place)
             if start == (start := max(found, default=start - 1) + 1):
                 raise RuntimeError("the process that damages files does not start")
     return [found[case] for case in sorted(found)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
@@ -248,7 +256,9 @@ def main() -> None:
         print(json.dumps(asdict(outcome)))
     for what in ("kind", "damage"):
         print(what, dict(sorted(Counter(getattr(outcome, what) for outcome in outcomes).items())))
-    print(f"{len(outcomes)} damages: {len(bad)} of them led to something other than the same answer or one error line")
+    print(
+        f"{len(outcomes)} damages: {len(bad)} of them led to something other than the same answer or one error line"
+    )
     sys.exit(bool(bad))
 
 

@@ -351,7 +351,7 @@ def test_entries_on_top_of_the_same_one(stored: LanceSupportSet) -> None:
         Entry("tag", id=name, parent=head, version=version, name=name, target=0)
         for name in ("first", "second")
     ]
-    entries = [replace(entry, chain=entry.linked(stored._state.links[-1])) for entry in entries]
+    entries = [replace(entry, id=entry.linked(stored._state.link)) for entry in entries]
     assert [stored._append(entry) for entry in entries] == [True, False]
     assert LanceSupportSet.open(stored.where).tags() == {"first": 0}
 

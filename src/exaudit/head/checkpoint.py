@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from exaudit._checksum import array_checksum
 from exaudit._files import replace_file
-from exaudit.errors import ModelError
+from exaudit.errors import ModelError, ModelWarning
 from exaudit.head.adadelta import Adadelta
 from exaudit.head.network import Head
 
@@ -66,19 +67,21 @@ class TrainingState:
             save_file(tensors, temporary, {"identity": identity, "history": history, "checksum": checksum})
 
     def restore(self, path: Path, identity: str) -> None:
+        """Go on from a checkpoint. From a damaged one nothing can be taken: training starts anew, to the same end."""
         try:
             with safe_open(path, "pt") as file:
                 metadata = file.metadata() or {}
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+            said = (metadata.get(name, "") for name in ("identity", "history"))
+            if "checksum" in metadata and metadata["checksum"] != tensor_checksum(tensors, *said):
+                raise ValueError("its checksum differs")
         except (SafetensorError, OSError, ValueError) as error:
-            raise ModelError(
-                f"{path}: the checkpoint is damaged ({error}); delete it and train anew"
-            ) from error
-        said = (metadata.get(name, "") for name in ("identity", "history"))
-        if "checksum" in metadata and metadata["checksum"] != tensor_checksum(tensors, *said):
-            raise ModelError(
-                f"{path}: the checkpoint is damaged (its checksum differs); delete it and train anew"
+            warnings.warn(
+                f"{path}: the checkpoint is damaged ({error}), so this part of the training starts anew",
+                ModelWarning,
+                stacklevel=3,
             )
+            return
         if metadata.get("identity") != identity:
             raise ModelError(
                 f"{path}: the checkpoint is of a run with other settings or other data; "

@@ -17,7 +17,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from exaudit._files import replace_file
+from exaudit._files import folder_beside, put_folder, replace_file
 from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
 from exaudit.head.checkpoint import tensor_checksum
@@ -67,7 +67,9 @@ def tune_or_resume(
             tune(
                 encoder, head, texts, data.labels, config, groups=groups, report=_named(options.report, name)
             )
-            encoder.save(kept)
+            with folder_beside(kept) as draft:
+                encoder.save(draft)
+                put_folder(draft, kept, replace=True)
             tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
             said = {"identity": identity, "encoder": fingerprint(kept)}
             checksum = tensor_checksum(tensors, *said.values())

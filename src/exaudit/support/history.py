@@ -8,8 +8,8 @@ nothing but the log has to be written atomically.
 Each entry names the one it was made on top of, so the log is a chain, read from its head backwards. The head moves
 by compare-and-swap: of two writers who make an entry on top of the same one, one succeeds and the other tries again.
 
-Each entry also carries a hash of itself and of all before it (`chain`), so that one that was changed, forged or left
-out is noticed. Entries of exaudit 0.1 carry none; the first that is made on top of them speaks for them as well.
+The id of an entry is a hash of itself and of all before it, so that one that was changed, forged or left out is
+noticed. Entries of exaudit 0.1 have random ids; the first that is made on top of them speaks for them as well.
 """
 
 from __future__ import annotations
@@ -83,12 +83,16 @@ class Entry:
     target: int = -1  # the edit that is undone, redone or tagged
     dropped: tuple[int, ...] = ()  # batches that a compaction gave up
     header: SupportHeader | None = None
-    chain: str = ""  # a hash of this entry and of all before it; none in entries of 0.1
 
-    def linked(self, chain: str) -> str:
-        """The hash of this entry on top of others, which have the hash `chain`."""
-        content = json.loads(replace(self, chain="").to_json())
-        return hashlib.sha256((chain + json.dumps(content, sort_keys=True)).encode()).hexdigest()
+    @property
+    def hashed(self) -> bool:
+        """Whether its id is a hash; until 0.1 ids were random and shorter."""
+        return len(self.id) == 64
+
+    def linked(self, link: str) -> str:
+        """The hash of this entry on top of others, which have the hash `link`."""
+        content = json.loads(replace(self, id="").to_json())
+        return hashlib.sha256((link + json.dumps(content, sort_keys=True)).encode()).hexdigest()
 
     def to_json(self) -> str:
         plain = {key: value for key, value in asdict(self).items() if value not in ((), "", None, -1)}
@@ -138,8 +142,8 @@ class State:
     def __init__(self) -> None:
         self.header: SupportHeader | None = None
         self.head = ""
-        self.links: list[str] = [""]  # the hash of the log after each of its entries
-        self.chained = False  # whether entries carry these hashes
+        self.link = ""  # the hash of all entries
+        self.hashed = False  # whether it is the id of the last
         self.entries: list[Entry] = []  # numbered by their place; the parts of a build are not among them
         self.tags: dict[str, int] = {}
         self.undoable: list[int] = []
@@ -181,13 +185,12 @@ class State:
 
     def apply(self, entry: Entry, indexes: Callable[[Sequence[int]], Mapping[int, BatchIndex]]) -> None:
         """Follow the log by one entry."""
-        link = entry.linked(self.links[-1])
-        if entry.chain != link and (entry.chain or self.chained):
+        link = entry.linked(self.link)
+        if entry.id != link and (entry.hashed or self.hashed):
             raise SupportError(
                 f"the log of the support set was changed after it was written, at {entry.what!r:.60}; {REPAIR}"
             )
-        self.links.append(link)
-        self.head, self.chained = entry.id, bool(entry.chain)
+        self.link, self.hashed, self.head = link, entry.hashed, entry.id
         if entry.kind == "part":
             self.builds[entry.name] = self.builds.get(entry.name, ()) + entry.batches
             return

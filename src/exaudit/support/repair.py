@@ -8,15 +8,15 @@ the damaged one, which is put aside with all that is in it.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 
 from exaudit._arrays import ranges
+from exaudit._files import folder_beside, put_folder
 from exaudit.data.document import Document
 from exaudit.errors import SupportError
 from exaudit.support.build import Build
@@ -56,16 +56,11 @@ def repair(location: str | os.PathLike[str], *, dry_run: bool = False, author: s
     if dry_run:
         return told
     aside = next(p for n in count(1) if not (p := where.with_name(f"{where.name}.damaged-{n}")).exists())
-    draft = where.with_name(f".{where.name}.repaired.tmp")
-    shutil.rmtree(draft, ignore_errors=True)
     reason = f"version {told.version} of {aside.name}, without {len(told.lost_documents)} damaged documents"
-    try:
-        _write(salvage, draft, author, reason)
-        where.rename(aside)
-        draft.rename(where)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return Repair(**{**vars(told), "aside": str(aside)})
+    with folder_beside(where) as beside:
+        _write(salvage, beside / where.name, author, reason)
+        put_folder(beside / where.name, where, replace=True, aside=aside)
+    return replace(told, aside=str(aside))
 
 
 def _write(salvage: _Salvage, place: Path, author: str | None, reason: str) -> None:
@@ -88,7 +83,7 @@ class _Salvage:
     def __init__(self, where: Path) -> None:
         self.where, self._tables = where, LanceSupportSet(where)
         self._indexes = self._tables.readable_indexes()
-        self._entries = self._log()
+        self._entries, self._count = self._log(), 0  # all, and how many of them can be proved
         self.state = self._proved()
         if self.state.header is None:
             raise SupportError(
@@ -108,7 +103,7 @@ class _Salvage:
             version=state.number,
             documents=len(good),
             tokens=int(state.length[self.good].sum()),
-            lost_edits=tuple(entry.what for entry in self._entries[len(state.links) - 1 :]),
+            lost_edits=tuple(entry.what for entry in self._entries[self._count :]),
             lost_documents=tuple(state.ids[n] or f"number {n}" for n in live if n not in good),
         )
 
@@ -151,14 +146,14 @@ class _Salvage:
     def _proved(self) -> State:
         """The state after the last entry that leads to the content it says it does."""
         state = proved = State()
-        for entry in self._entries:
+        for number, entry in enumerate(self._entries, start=1):
             state = state.copy()
             try:
                 state.apply(entry, lambda keys: self._indexes)
             except (SupportError, ValueError, IndexError, KeyError):
                 break
             if state.version == entry.version:
-                proved = state
+                proved, self._count = state, number
         return proved
 
 

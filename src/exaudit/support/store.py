@@ -1,15 +1,13 @@
-"""A support set on disk, in four Lance tables.
+"""A support set on disk, in three Lance tables.
 
     <location>/exemplars.lance    batch, document (its place in the batch), position, vector
     <location>/documents.lance    batch, document, id, text, tokens, scores, labels as they were added, ...
     <location>/log.lance          id and JSON of each entry; see `exaudit.support.history`
-    <location>/head.lance         a single row: the id of the last entry that counts
-    <location>/head.json          the hash of the log up to there, or up to an earlier entry (see `witness`)
+    <location>/head.json          the last entry that counts; see `exaudit.support.head`
 
-An edit appends its data to the first two, its entry to the log, and then moves the head, by one atomic commit of
-Lance that fails if the head has been moved meanwhile. What cannot be reached from the head, because its writer was
-killed or was slower than another, is never looked at and goes with the next `compact`. Nothing is locked, so a
-location can be a folder or any object store that Lance knows.
+An edit appends its data to the first two, its entry to the log, and then moves the head. What cannot be reached from
+the head, because its writer was killed or was slower than another, is never looked at. A location can be a folder or
+any object store that Lance knows.
 """
 
 from __future__ import annotations
@@ -17,9 +15,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -28,15 +25,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from exaudit._files import folder_beside, make_folder, put_folder
 from exaudit.data.document import Document
 from exaudit.data.labels import Kind
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDocument
+from exaudit.support.head import head_of
 from exaudit.support.header import SupportHeader
 from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State
 from exaudit.support.support_set import SupportSet, signed
-from exaudit.support.tables import KeyedTable, Numbers, Table, matrix
-from exaudit.support.witness import Witness
+from exaudit.support.tables import KeyedTable, Numbers, Table, folder_of, matrix
 
 __all__ = ["LanceSupportSet"]
 
@@ -54,19 +52,21 @@ class LanceSupportSet(SupportSet):
     def __init__(self, location: str | os.PathLike[str]) -> None:
         super().__init__(os.fspath(location))
         folder = self.where.rstrip("/")
-        self._head = Table(f"{folder}/head.lance")
-        self._log = Table(f"{folder}/log.lance")
+        self._log = Table(f"{folder}/log.lance", lambda: self._head.version("log"))
         self._documents = KeyedTable(
             f"{folder}/documents.lance",
             ["batch", "document"],
             lambda *keys: _numbers(self._state, *keys),
+            lambda: self._head.version("documents"),
         )
         self._exemplars = KeyedTable(
             f"{folder}/exemplars.lance",
             ["batch", "document", "position"],
             lambda *keys: _rows(self._state, *keys),
+            lambda: self._head.version("exemplars"),
         )
-        self._witness = Witness(self.where)
+        tables = {"exemplars": self._exemplars, "documents": self._documents, "log": self._log}
+        self._head = head_of(self.where, tables)
         self._seen = 0
         self._unread: dict[str, str] = {}  # entries of the log that were not reached from the head so far
         self._narrow: dict[int, BatchIndex] = {}
@@ -93,31 +93,28 @@ class LanceSupportSet(SupportSet):
         header = SupportHeader(width, tuple(labels), model, dtype, kind)
         if cls.exists(location):
             raise SupportError(f"{location}: there is a support set already; open it, or delete it first")
-        # A set in a folder is made under another name and then renamed, so that it is there whole or not at all, and
-        # only once. At an object store the head is written last; let one process create it.
-        where = os.fspath(location)
-        local = "://" not in where
-        draft = cls(f"{where.rstrip('/')}.{secrets.token_hex(4)}.tmp" if local else where)
         entry = Entry("create", "created the support set", header=header, version=State().version)
         entry = signed(entry, "", author, reason)
-        entry = replace(entry, chain=entry.linked(""))
-        try:
-            if local:
-                with draft._head.doing("create"):
-                    os.makedirs(draft.where)
-            nothing = BatchIndex.empty(header.classes)
-            draft._exemplars.create(_exemplar_rows(0, nothing, np.zeros((0, width), dtype)))
-            draft._documents.create(_document_rows(0, nothing, []))
-            draft._log.create(_log_row(entry))
-            draft._head.create(pa.table({"head": [entry.id]}))
-            draft._witness.write(entry.chain)
-            if local:
-                with draft._head.doing("create"):
-                    os.rename(draft.where, where)
-        finally:
-            if local:
-                shutil.rmtree(draft.where, ignore_errors=True)
+        entry = replace(entry, id=entry.linked(""))
+        folder = folder_of(os.fspath(location))
+        if folder is None:  # the head is written last; let one process create it
+            cls(location)._create(entry, header)
+            return cls.open(location)
+        try:  # under another name, so that it is there whole or not at all, and only once
+            make_folder(folder.parent)
+            with folder_beside(folder) as draft:
+                cls(draft)._create(entry, header)
+                put_folder(draft, folder)
+        except OSError as error:
+            raise SupportError(f"{location}: cannot create a support set here: {error.strerror}") from error
         return cls.open(location)
+
+    def _create(self, entry: Entry, header: SupportHeader) -> None:
+        nothing = BatchIndex.empty(header.classes)
+        self._exemplars.create(_exemplar_rows(0, nothing, np.zeros((0, header.width), header.dtype)))
+        self._documents.create(_document_rows(0, nothing, []))
+        self._log.create(_log_row(entry))
+        self._head.create(entry.id)
 
     @classmethod
     def open(
@@ -132,15 +129,16 @@ class LanceSupportSet(SupportSet):
         """The set at a location; one made for another model, width or label set than asked for is refused."""
         support = cls(location)
         if not support._head.exists():
+            if folder_of(support._log.uri) and os.path.isdir(support._log.uri):
+                raise SupportError(f"{location}: the support set here has lost its head.json; {REPAIR}")
             raise SupportError(f"{location}: there is no support set here; build one first")
-        witnessed = support._witness.read()  # before the log: of what comes meanwhile it need not know
         support.refresh()
-        support._witness.compare(witnessed, support._state)
         header = support.header
         header.check(support.where, width=width, labels=labels, kind=kind, model=model)
         bytes_per_row = header.width * np.dtype(header.dtype).itemsize
         support._exemplars.rows_per_file = max(1, _FILE_BYTES // bytes_per_row)
         support._check()
+        support._head.tidy()
         return support
 
     def _check(self) -> None:
@@ -157,20 +155,16 @@ class LanceSupportSet(SupportSet):
     def _append(self, entry: Entry) -> bool:
         self._log.append(_log_row(entry))
         self._log.merge_files(_LOG_FILES)
-        if not self._state.chained:  # a set of 0.1 has no witness yet
-            self._witness.write(self._state.links[-1])
-        done = self._head.swap("head", entry.parent, entry.id)
-        if done:
-            self._witness.write(entry.chain)
-        return done
+        return self._head.move(entry.parent, entry.id)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return self._head.writing()
 
     def _news(self) -> list[Entry]:
-        heads = self._head.rows(["head"])["head"].to_pylist()
-        if len(heads) != 1:
-            raise SupportError(f"{self._head.uri}: this table is damaged; {REPAIR}")
-        if heads[0] == self._state.head:
+        head = self._head.entry()
+        if head == self._state.head:
             return []
-        chain = self._chain(heads[0], self._seen) or self._chain(heads[0], 0)
+        chain = self._chain(head, self._seen) or self._chain(head, 0)
         if chain is None:
             raise SupportError(f"{self._log.uri}: this table is damaged; {REPAIR}")
         self._indexes(
@@ -244,8 +238,9 @@ class LanceSupportSet(SupportSet):
                 with suppress(SupportError):
                     entry = Entry.from_json(text)
                     entries[entry.id] = entry
-        heads = [head for rows in self._head.readable(["head"]) for head in rows["head"].to_pylist()]
-        return entries, heads[0] if len(heads) == 1 else ""
+        with suppress(SupportError):
+            return entries, self._head.entry()
+        return entries, ""
 
     def readable_indexes(self) -> dict[int, BatchIndex]:
         """The narrow columns of batches that are there whole."""
@@ -271,13 +266,14 @@ class LanceSupportSet(SupportSet):
         found: dict[int, Array] = {}
         for rows in self._exemplars.readable([*keys, "vector"]):
             names = _rows(state, *(rows[key].to_numpy() for key in keys))
-            found.update(zip(names.tolist(), matrix(rows["vector"]) if len(rows) else [], strict=True))
+            found.update(zip(names.tolist(), matrix(rows["vector"]), strict=True))
         return found
 
     # Compaction
 
     def compact(self, *, author: str | None = None, reason: str = "") -> Edit:
         plan: dict[int, list[int] | None] = {}
+        work: list[Iterator[None]] = []
 
         def draft(state: State) -> Entry:
             keep = state.live.copy()
@@ -285,18 +281,26 @@ class LanceSupportSet(SupportSet):
                 keep |= state.at(number).live
             plan.clear()
             plan.update(self._unneeded(state, keep))
+            work[:] = [self._reclaim(table, plan) for table in (self._exemplars, self._documents)]
+            if self._head.pins:  # the first files are written again before it counts: a full disk shows here
+                for table in work:
+                    next(table, None)
             dropped = tuple(key for key, places in plan.items() if places is None)
             return Entry("compact", "compacted the support set", dropped=dropped)
 
         # Once the entry is in the log nobody can ask for what it drops: the rest may be stopped at any moment.
-        edit = self._commit(draft, author, reason)
-        for table in (self._exemplars, self._documents):
-            table.delete_batches(plan)
-            table.shrink()
-        self._log.shrink()
-        self._head.shrink()
-        self._narrow = {}
+        with self._lock, self._writing():
+            edit = self._commit(draft, author, reason)
+            for table in (*work, self._log.shrink()):
+                for _ in table:
+                    self._head.hold()
+            self._head.shrink()
+            self._narrow = {}
         return edit
+
+    def _reclaim(self, table: KeyedTable, plan: Mapping[int, list[int] | None]) -> Iterator[None]:
+        table.delete_batches(plan)
+        yield from table.shrink()
 
     def _unneeded(self, state: State, keep: npt.NDArray[np.bool_]) -> dict[int, list[int] | None]:
         """For each batch with something to drop: the places of its documents, or None for all of it."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import getpass
 import threading
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -79,6 +79,10 @@ class SupportSet(ABC):
     @abstractmethod
     def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
         """Texts, tokens and meta of documents (labels are filled in by the caller)."""
+
+    def _writing(self) -> AbstractContextManager[None]:
+        """Held from the draft of an edit until it is recorded."""
+        return nullcontext()
 
     def compact(self, *, author: str | None = None, reason: str = "") -> Edit:
         """Reclaim the space of what neither this version nor a tagged one needs.
@@ -403,17 +407,17 @@ class SupportSet(ABC):
 
     def _commit(self, draft: Callable[[State], Entry], author: str | None, reason: str) -> Edit:
         """Draft an entry on top of the log's end and append it; again if another writer was faster."""
-        with self._lock:
+        with self._lock, self._writing():
             for _ in range(_ATTEMPTS):
                 self.refresh()
                 state = self._state
                 entry = signed(draft(state), state.head, author, reason)
                 after = state.copy()
-                after.chained = False  # this entry gets its hash last, when all of it is known
+                after.hashed = False  # this entry gets its id last, when all of it is known
                 after.apply(entry, self._indexes)
                 entry = replace(entry, version=after.version)
-                entry = replace(entry, chain=entry.linked(state.links[-1]))
-                after.links[-1], after.chained = entry.chain, True
+                entry = replace(entry, id=entry.linked(state.link))
+                after.head, after.link, after.hashed = entry.id, entry.id, True
                 if after.number > state.number:
                     after.entries[-1] = entry
                 if self._append(entry):
@@ -433,7 +437,6 @@ def signed(entry: Entry, parent: str, author: str | None, reason: str) -> Entry:
         who=_who() if author is None else author,
         why=reason,
         when=datetime.now(UTC).isoformat(timespec="seconds"),
-        id=uuid.uuid4().hex,
         parent=parent,
     )
 
