@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import nullcontext
 
 __all__ = ["main"]
 
@@ -23,13 +24,15 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
     from typer.main import get_command
 
     from exaudit.cli.app import app
+    from exaudit.cli.panics import without_panics
     from exaudit.cli.wording import name_options, speak_of
     from exaudit.errors import ExauditError
 
     command = get_command(app)
     speak_of(command, arguments)
     try:
-        status = command.main(arguments, prog_name="exaudit", standalone_mode=False)
+        with nullcontext() if debug else without_panics():
+            status = command.main(arguments, prog_name="exaudit", standalone_mode=False)
         return _fail("interrupted", 130) if status == 130 else int(status or 0)  # typer turns Ctrl-C into 130
     except typer.Abort:
         return _fail("interrupted", 130)

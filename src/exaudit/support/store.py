@@ -185,6 +185,8 @@ class LanceSupportSet(SupportSet):
             if head not in self._unread:
                 return None
             chain.append(Entry.from_json(self._unread[head]))
+            if chain[-1].id != head:
+                return None
             head = chain[-1].parent
         return chain[::-1]
 

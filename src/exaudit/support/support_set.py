@@ -390,8 +390,13 @@ class SupportSet(ABC):
             entries = self._news()
             if entries:
                 state = self._state.copy()  # readers in other threads keep the one they have
-                for entry in entries:
-                    state.apply(entry, self._indexes)
+                try:
+                    for entry in entries:
+                        state.apply(entry, self._indexes)
+                except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                    raise SupportError(
+                        f"{self.where}: its log makes no sense ({error!r:.80}); {REPAIR}"
+                    ) from error
                 if state.version != state.entries[-1].version:
                     raise SupportError(
                         f"{self.where}: the labels or documents of this support set are not those that its log "

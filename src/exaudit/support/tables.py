@@ -21,6 +21,7 @@ import pyarrow as pa
 from lance.optimize import Compaction
 
 from exaudit.errors import SupportError
+from exaudit.support.history import REPAIR
 
 __all__ = ["KeyedTable", "Table", "folder_of", "matrix"]
 
@@ -60,7 +61,12 @@ class Table:
                 raise
             # Lance ends its messages with places in its own source, of no use to a reader
             said = (str(error).splitlines() or [type(error).__name__])[0].split(", /")[0]
-            raise SupportError(f"{self.uri}: cannot {what} this table of the support set: {said}") from error
+            if "panic" in said or not lances:
+                said = "its content makes no sense"
+            advice = f"; if it is damaged, {REPAIR}" if what == "read" else ""
+            raise SupportError(
+                f"{self.uri}: cannot {what} this table of the support set: {said:.150}{advice}"
+            ) from error
 
     def exists(self) -> bool:
         with self.doing("read"):
