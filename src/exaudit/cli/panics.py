@@ -1,7 +1,7 @@
 """Keeping the panics of a library off the terminal.
 
-Lance is written in Rust. Where a damaged file makes it panic, we get an exception and tell what is wrong in a line of our
-own; but Rust has by then written several lines to standard error, past Python, and offers no way to stop it.
+Lance is written in Rust. Where a damaged file makes it panic, we get an exception and tell what is wrong in a line of
+our own; but Rust has by then written several lines to standard error, past Python, and offers no way to stop it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 __all__ = ["without_panics"]
 
@@ -23,7 +24,7 @@ def without_panics() -> Iterator[None]:
     except OSError:  # there is no standard error
         yield
         return
-    kept = sys.stderr
+    kept: TextIO = sys.stderr
     kept.flush()
     reading, writing = os.pipe()
     os.dup2(writing, 2)
@@ -42,6 +43,8 @@ def without_panics() -> Iterator[None]:
             sys.stderr = kept
         os.dup2(real, 2)  # which ends the thread, unless a process that we have started still has the other
         forwarding.join(timeout=1)
+        if not forwarding.is_alive():
+            os.close(real)
 
 
 def _forward(reading: int, real: int) -> None:
