@@ -73,7 +73,8 @@ class Disk:
             node.sync()
         self.top.sync()
         self.opened: dict[int, Opened] = {}
-        self.said: list[str] = []
+        self.said: list[str] = []  # whole lines of the standard output
+        self._text = ""
 
     def _walk(self, folder: Folder, path: str) -> Iterator[tuple[str, File | Folder]]:
         for name, node in folder.names.items():
@@ -205,7 +206,8 @@ class Disk:
     def _on_handle(self, call: str, result: int, arguments: list[str]) -> bool:
         handle = int(arguments[0])
         if call == "write" and handle == 1:
-            self.said += bytes(_bytes(arguments[1])).decode().splitlines()
+            self._text += _text(arguments[1])
+            self.said = self._text.splitlines() if self._text.endswith("\n") else self.said
             return False
         opened = self.opened.get(handle)
         if opened is None:
@@ -304,14 +306,18 @@ class Recording:
         return cls(root, before, trace)
 
     def replay(self) -> Iterator[tuple[str, Disk]]:
-        """The disk before each call that changes or syncs something, with the name of the call; "end" at the end."""
+        """The disk before each call that changes names or syncs, with that call; "said" after a line was printed."""
         disk, waiting = Disk(self.root, self.before), {}
         with open(self.trace, encoding="ascii") as lines:
             for line in lines:
                 pid, _, text = line.strip().partition(" ")
                 text = text.strip()
                 if text.endswith("<unfinished ...>"):
-                    waiting[pid] = text.removesuffix("<unfinished ...>").rstrip()
+                    waiting[pid] = text = text.removesuffix("<unfinished ...>").rstrip()
+                    if not text.startswith("close("):
+                        continue
+                    text += ") = 0"  # at once: another thread may be given the same number before we hear of it
+                elif text.startswith("<... close"):
                     continue
                 if text.startswith("<..."):
                     text = waiting.pop(pid) + text.split("resumed>", 1)[1]
@@ -330,5 +336,8 @@ class Recording:
                     "unlink",
                 ):
                     yield call, disk
+                before = len(disk.said)
                 disk.do(call, arguments, result)
+                if len(disk.said) > before:
+                    yield "said", disk
         yield "end", disk

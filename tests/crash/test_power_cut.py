@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from forgetful_disk import Disk, Recording, write
 
+import exaudit
 from exaudit.cli import run
 from exaudit.data.sample import write_sample
 from exaudit.model.folder import load_model
@@ -66,6 +67,7 @@ step("build", lambda: [build.add(batch("d")), build.add(batch("e")), build.finis
 
 VERBS = """
 from exaudit.audit import edits
+import exaudit
 from exaudit.cli import run
 edits._TOKENS = 100  # builds in parts
 
@@ -92,7 +94,8 @@ step("train again", "train", "reviews.train.jsonl", "--out", "model", "--overwri
 
 def record(script: str, root: Path) -> Recording:
     root.mkdir(exist_ok=True)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "EXAUDIT_CACHE": str(root.with_name("cache"))}
+    ours = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(exaudit.__file__).parents[1])}
+    environment = {**os.environ, **ours, "EXAUDIT_CACHE": str(root.with_name("cache"))}
     recording = Recording.of(script, root, environment)
     *_, (_, disk) = recording.replay()
     real = {str(p.relative_to(root)): None if p.is_dir() else p.read_bytes() for p in root.rglob("*")}
@@ -116,7 +119,7 @@ def cuts(
             yield disk.left(draw=draw)
 
     for call, disk in recording.replay():
-        if not (everywhere or call in ("fsync", "end")):
+        if not (everywhere or call in ("fsync", "said", "end")):
             continue
         for content in leave(disk):
             key = hashlib.sha256(repr((disk.said, sorted(content.items()))).encode()).digest()
@@ -127,14 +130,11 @@ def cuts(
 
 def states_of(recording: Recording, folder: Path, state: Callable[[Path], State]) -> dict[str, State]:
     """The state that each step of the program ended with."""
-    states, last = {"": state(folder.with_name("nothing"))}, 0
-    for _, disk in recording.replay():
-        if len(disk.said) > last:
-            last = len(disk.said)
-            verb, _, name = disk.said[-1].partition(" ")
-            if verb == "done":
-                write(disk.left(names=-1, share=1), folder)
-                states[name] = state(folder)
+    states = {"": state(folder.with_name("nothing"))}
+    for call, disk in recording.replay():
+        if call == "said" and disk.said[-1].startswith("done "):
+            write(disk.left(names=-1, share=1), folder)
+            states[disk.said[-1].removeprefix("done ")] = state(folder)
     return states
 
 
