@@ -148,7 +148,7 @@ class _FolderHead(Head):
     def _write(self, entry: str) -> None:
         written = {name: table.unsynced() for name, table in self._tables.items()}
         versions = {name: version for name, (version, _) in written.items()}
-        with self._trying("write to"):
+        with self._trying():
             sync_all([path for _, paths in written.values() for path in paths])
             write_sealed(self._file, {"head": entry, "tables": versions})
 
@@ -157,7 +157,7 @@ class _FolderHead(Head):
         if self._lock.is_locked:
             yield
             return
-        with self._trying("lock"):
+        with self._trying():
             self._lock.acquire(poll_interval=0.01)
         try:
             if self._read() is None:
@@ -200,8 +200,8 @@ class _FolderHead(Head):
         return [file for table in self._tables.values() for file in table.leftovers(since)]
 
     @contextmanager
-    def _trying(self, what: str) -> Iterator[None]:
+    def _trying(self) -> Iterator[None]:
         try:
             yield
         except (OSError, NotImplementedError) as error:
-            raise SupportError(f"{self._folder}: cannot {what} the support set: {error}") from error
+            raise SupportError(f"{self._folder}: cannot write to the support set: {error}") from error
