@@ -316,7 +316,9 @@ class Recording:
                     waiting[pid] = text = text.removesuffix("<unfinished ...>").rstrip()
                     if not text.startswith("close("):
                         continue
-                    text += ") = 0"  # at once: another thread may be given the same number before we hear of it
+                    text += (
+                        ") = 0"  # at once: another thread may be given the same number before we hear of it
+                    )
                 elif text.startswith("<... close"):
                     continue
                 if text.startswith("<..."):
