@@ -65,7 +65,7 @@ class Table:
                 said = "its content makes no sense"
             advice = f"; if it is damaged, {REPAIR}" if what == "read" else ""
             raise SupportError(
-                f"{self.uri}: cannot {what} this table of the support set: {said:.150}{advice}"
+                f"{self.uri}: cannot {what} this table of the support set: {said}{advice}"
             ) from error
 
     def exists(self) -> bool:
