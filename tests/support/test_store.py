@@ -231,7 +231,7 @@ def test_full_disk(
         return writing
 
     monkeypatch.setattr(tables.lance, "write_dataset", full(tables.lance.write_dataset))
-    monkeypatch.setattr(head, "write_json", full(head.write_json))
+    monkeypatch.setattr(head, "write_sealed", full(head.write_sealed))
     with pytest.raises(SupportError, match=r"cannot write to .*: No space left on device \(os error 28\)"):
         stored.add(batch_of(["d"], tokens=2))
     assert files(stored) == before
