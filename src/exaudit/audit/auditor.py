@@ -227,7 +227,7 @@ class Auditor:
             trial = copy.copy(self)
             trial._support, trial._neighbourhood = MemorySupportSet.preview(self.support), None
             made = edit(trial)
-            for part in parts(as_documents(documents)):
+            for part in parts(as_documents(documents, cut=self.model.settings.tokens)):
                 scores = self.model.label(part, exemplars=True)
                 before += self._decided(policy, index, scores)
                 with index.trying(trial.support) as tried:
@@ -252,7 +252,7 @@ class Auditor:
         use_token_labels : take the exemplars' token labels in the label term. By default only where the model was
             trained on token labels and every exemplar has one.
         """
-        dev = as_documents(documents)
+        dev = as_documents(documents, cut=self.model.settings.tokens)
         self.warn_of_overlap(dev)
         searched = self._searched(dev, k)
         if use_token_labels is None:
@@ -287,7 +287,11 @@ class Auditor:
         limits for documents need document labels.
         """
         wanted = set(self._need_knn().dev_documents)
-        dev = [document for document in as_documents(documents) if document.id in wanted]
+        dev = [
+            document
+            for document in as_documents(documents, cut=self.model.settings.tokens)
+            if document.id in wanted
+        ]
         if len(dev) < len(wanted):
             raise SupportError(
                 f"only {len(dev)} of the {len(wanted)} documents that were K-NN dev are given; fit the limits on the "
@@ -335,7 +339,7 @@ class Auditor:
         A build that was stopped, at any moment and by any means, goes on when it is started again with the same
         documents, and ends with the same set.
         """
-        labelled = edits.labelled(documents, self.labels)
+        labelled = edits.labelled(documents, self.model)
         if self._support is None and self._place is not None and not self._place.has_support():
             self.model.label(labelled[:1], exemplars=True)  # a model without exemplars says so first
             self._support = self._place.create_support(dtype=dtype, author=author, reason=reason)
@@ -353,7 +357,7 @@ class Auditor:
         self, documents: Sequence[Any], *, replace: bool = False, author: str | None = None, reason: str = ""
     ) -> Edit:
         """Add labelled documents, as one edit; with `replace` in place of those of the same id."""
-        labelled = edits.labelled(documents, self.labels)
+        labelled = edits.labelled(documents, self.model)
         return edits.add(self.model, self.support, labelled, replace=replace, author=author, reason=reason)
 
     def relabel(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
@@ -407,7 +411,7 @@ class Auditor:
 
     def _scored(self, document: Any, tokens: Sequence[int]) -> Scores:
         """One document with its vectors; the tokens asked for must be there."""
-        (scores,) = self.model.label(as_documents([document]), exemplars=True)
+        (scores,) = self.model.label(as_documents([document], cut=self.model.settings.tokens), exemplars=True)
         for n in tokens:
             if not 0 <= n < len(scores.document.tokens):
                 count = len(scores.document.tokens)

@@ -20,6 +20,7 @@ from exaudit.data.notes import Notes
 from exaudit.data.records import Record, read_records
 from exaudit.data.source import Line, read_lines
 from exaudit.data.table import read_table, split_row
+from exaudit.data.words import check_cut
 from exaudit.errors import DataError, SettingError
 
 __all__ = ["FORMATS", "checked", "iter_documents", "read_documents"]
@@ -48,6 +49,7 @@ def iter_documents(
     columns: str | Sequence[str] | None = None,
     label_separator: str | None = None,
     token_labels: str | os.PathLike[str] | None = None,
+    tokens: str = "words",
     encoding: str | None = None,
     need_labels: bool = False,
     untold: str | None = None,
@@ -71,6 +73,9 @@ def iter_documents(
         What separates the labels of a document that may have several, such as "|".
     token_labels
         A file parallel to `lines`, with a label per word.
+    tokens
+        How texts become tokens: "words" (punctuation stands by itself, HTML is left out) or "whitespace". Documents
+        that have tokens, or token labels, keep theirs; those labels are per word between white space.
     encoding
         Of a text file; by default UTF-8, or what the file looks like.
     need_labels
@@ -82,6 +87,7 @@ def iter_documents(
     """
     if format is not None and format not in FORMATS:
         raise SettingError(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")
+    check_cut(tokens)
     if label_separator is not None and not label_separator.strip(" "):
         raise SettingError("the label separator is blank; give a sign such as '|'")
     own = Notes() if notes is None else notes
@@ -108,11 +114,13 @@ def iter_documents(
     own.format = kind
     _check_options(kind, names, token_labels, encoding, label_separator)
     if kind in TEXT_FORMATS:
-        yield from _read_text(own, lines, names, token_labels, encoding, fields)
+        documents = _read_text(own, lines, names, token_labels, encoding, fields)
     elif kind == "excel":
-        yield from read_excel(source, own, columns=names, **fields)
+        documents = read_excel(source, own, columns=names, **fields)
     else:
-        yield from read_records(_records(source, kind), own, word="column", **fields)
+        documents = read_records(_records(source, kind), own, word="column", **fields)
+    for document in documents:  # cut at white space so far
+        yield document.recut(tokens)
     if notes is None:
         own.issue_warnings()
 

@@ -15,6 +15,7 @@ from exaudit._progress import progress
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 from exaudit.encode.features import Features
+from exaudit.encode.language import note_on_language
 from exaudit.encode.packed import Packed
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
@@ -91,7 +92,7 @@ class Model:
         total: int | None = None,
     ) -> Iterator[Scores]:
         """Like `label`, one document at a time, for files that do not fit into memory."""
-        pending = iter(each_document(documents))
+        pending = iter(each_document(documents, cut=self.settings.tokens))
         with progress(total=total, unit="doc", desc=desc or "label") as bar:
             while chunk := list(islice(pending, _CHUNK)):
                 yield from self._label_chunk(chunk, exemplars, bar)
@@ -100,6 +101,7 @@ class Model:
         """A sentence where documents go on after the last word piece that the model reads (`max_length`)."""
         if self.encoder is None or self.encoder.max_length is None:
             return None
+        documents = [document.recut(self.settings.tokens) for document in documents]
         pieces = self.encoder.pieces([document.tokens for document in documents])
         last = pieces.words[pieces.bounds[1:] - 1]  # (D,) the last word that was read, in part at least
         cut = sum(int(word) + 1 < len(d.tokens) for word, d in zip(last, documents, strict=True))
@@ -109,6 +111,13 @@ class Model:
             f"{cut:,} of {len(documents):,} documents are longer than the {self.encoder.max_length} word pieces that "
             "the model reads; the words after those score the bias alone."
         )
+
+    def note_on_language(self, documents: Sequence[Document]) -> str | None:
+        """A sentence where the encoder does not know the language of the documents."""
+        if self.encoder is None:
+            return None
+        tokens = (document.recut(self.settings.tokens).tokens for document in documents)
+        return note_on_language(self.encoder.folder, tokens)
 
     def _label_chunk(self, documents: list[Document], exemplars: bool, bar: Any) -> list[Scores]:
         results: list[Scores | None] = [None] * len(documents)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from exaudit.data.words import check_cut
 from exaudit.errors import SettingError
 from exaudit.head.training import TrainingConfig
 
@@ -15,7 +16,8 @@ __all__ = ["Settings"]
 
 # What a model that goes on from another has from it.
 INHERITED = (
-    "encoder", "layers", "max_length", "vocabulary", "word_dimension", "word_vectors", "filters", "widths", "positive",
+    "tokens", "encoder", "layers", "max_length", "vocabulary", "word_dimension", "word_vectors", "filters", "widths",
+    "positive",
 )  # fmt: skip
 BOUNDARIES = ("documents", "zero")
 
@@ -24,6 +26,7 @@ BOUNDARIES = ("documents", "zero")
 class Settings:
     """See `exaudit.Labeler` for what each of them means; the names and the defaults are the same."""
 
+    tokens: str = "words"
     encoder: str = "minilm"
     layers: Sequence[int] | None = None
     max_length: int | None = None
@@ -50,6 +53,7 @@ class Settings:
     cache: str | None = None
 
     def __post_init__(self) -> None:
+        check_cut(self.tokens)
         if self.boundary not in (None, *BOUNDARIES):
             raise SettingError(f"`boundary` is documents or zero, not {self.boundary!r}")
         if self.tune_encoder and self.word_vectors is not None:
@@ -113,7 +117,7 @@ class Settings:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> tuple[Self, list[str]]:
         """What `to_json` gave, by this version or another, and the names of settings that no longer exist."""
-        value = dict(value)
+        value = {"tokens": "whitespace"} | value  # the only way until 0.1
         if "rehearse" in value:  # until 0.1
             value["pretrain"] = value.pop("rehearse")
         if value.get("teachers") == 1:  # 0.1 wrote this into every folder

@@ -56,6 +56,8 @@ def train(
     if init is not None:
         settings = settings.inheriting(init.settings)
     _check_pretraining(settings, init)
+    documents = [document.recut(settings.tokens) for document in documents]
+    dev = None if dev is None else [document.recut(settings.tokens) for document in dev]
     labels = LabelSet.infer(documents, settings.positive, values=values) if init is None else init.labels
     if dev is None:
         documents, dev = hold_out(documents, labels, settings.seed)
