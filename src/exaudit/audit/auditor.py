@@ -30,7 +30,7 @@ from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SettingError, SupportError
 from exaudit.model.documents import as_documents
 from exaudit.model.model import Model
-from exaudit.model.scores import Scores
+from exaudit.model.scores import Scores, TokenScores
 from exaudit.support.history import Edit
 from exaudit.support.memory import MemorySupportSet
 from exaudit.support.support_set import SupportSet
@@ -191,7 +191,8 @@ class Auditor:
         about: str | None = None,
         k: int | None = None,
     ) -> tuple[AuditedScores, list[Evidence]]:
-        """A document with its decisions, and the evidence for some of its tokens (the positive ones by default).
+        """A document with its decisions, and the evidence for some of its tokens: by default the positive ones and, if
+        the document is negative, those that speak for the negative class.
 
         about : of more than two classes the one that the evidence is about; by default those that a token carries.
         """
@@ -201,6 +202,8 @@ class Auditor:
             self._fitted_policy(),
         )
         decided = [own.decisions for c, own in enumerate(scores.views) if view in (None, c)]
+        if isinstance(scores, TokenScores) and not scores.decision:
+            decided.append(scores.evidence < 0)
         asked = np.flatnonzero(np.any(decided, axis=0)).tolist() if tokens is None else list(tokens)
         with self._near.index() as index:
             k = k or (policy.k if policy.knns else min(K, len(index)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Any
 
@@ -50,6 +50,8 @@ class Model:
         Whether the largest token score decides a document, as after min-max or token training.
     word_boundaries, document_boundaries
         One for each class that is decided, as in `labels.views`.
+    negative_boundary
+        Of two classes, where the words that speak for the negative one begin (on s- - s+); None: not known.
     record
         How training went, and how the model did on dev.
     """
@@ -63,6 +65,7 @@ class Model:
     word_boundaries: tuple[float, ...]
     document_boundaries: tuple[float, ...]
     record: dict[str, Any]
+    negative_boundary: float | None = None
 
     @property
     def device(self) -> torch.device:
@@ -164,9 +167,7 @@ class Model:
             for k, boundary in enumerate(self.word_boundaries)
         )
         if self.labels.kind == "binary":
-            return TokenScores(
-                document, views[0].output, views[0].negative, views[0].positive, views[0].offset, exemplars
-            )
+            return replace(views[0], exemplars=exemplars, negative_offset=self.negative_boundary)
         return MultiScores(document, views, self.labels.kind == "multiclass", exemplars)
 
     def _packed(self, token_lists: list[tuple[str, ...]]) -> Iterator[tuple[list[int], Packed]]:

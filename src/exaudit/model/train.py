@@ -105,6 +105,7 @@ def train(
         word_boundaries=boundaries.words,
         document_boundaries=boundaries.documents,
         record=record,
+        negative_boundary=boundaries.negative,
     )
 
 
