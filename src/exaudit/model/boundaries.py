@@ -112,7 +112,8 @@ def _negative(
     head: Head, scores: Sequence[NDArray[np.floating]], truth: NDArray[np.generic], beta: float
 ) -> float | None:
     """Where the words of the negative class begin: as for the positive one, where the documents are told best by the
-    largest s- - s+ in each. A word that no filter chose, and that has the bias alone, speaks for nothing.
+    largest s- - s+ in each. A word that scores higher for the positive class does not speak for the negative one, nor
+    does a word that no filter chose, and that has the bias alone.
 
     None for more than two classes, where each has words of its own, and where the documents are all of one class.
     """
@@ -121,7 +122,7 @@ def _negative(
     largest = np.array([(-own).max() for own in scores], np.float64)  # (D,)
     found = stable_offset(largest, np.asarray(truth[:, 0] == 0), beta)
     idle = -float(class_scores(head.bias.detach()[None], head.config.outputs)[0, 0])
-    return max(found, idle) if head.config.pool == "max" else found
+    return max(found, 0.0, idle if head.config.pool == "max" else 0.0)
 
 
 def _each(
