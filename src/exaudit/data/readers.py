@@ -55,18 +55,30 @@ def iter_documents(
 ) -> Iterator[Document]:
     """Documents of a file, one by one; `-` reads standard input (JSONL unless `format` says otherwise).
 
-    source           a file, a folder of `Dataset.save_to_disk`, or a table in memory: a data frame, a data set of
-                     `datasets`, an Arrow table
-    format           jsonl, csv, tsv, conll (token<TAB>label lines), lines (`0 text` or `1 text`), text (no labels),
-                     parquet, arrow (also Feather), excel or dataset (the folder)
-    *_column         columns of a table, or fields of JSONL; the usual names are found without them
-    columns          names of all columns of a table without a header, such as "id,label,text"
-    label_separator  what stands between the labels of a document that may have several, such as "|"
-    token_labels     a file parallel to `lines`, with a label per word
-    encoding         of a text file; by default UTF-8, or what the file looks like
-    need_labels      a document without a label is an error
-    untold           the format of a file that does not tell its own
-    notes            takes what was skipped; without it, that is issued as `DataWarning` at the end
+    Parameters
+    ----------
+    source
+        A file, a folder of `Dataset.save_to_disk`, or a table in memory: a data frame, a data set of `datasets`,
+        an Arrow table. Text files may be compressed (.gz, .xz, .bz2).
+    format
+        jsonl, csv, tsv, conll (`token<TAB>label` lines), lines (`0 text` or `1 text`), text (no labels), parquet,
+        arrow (also Feather), excel or dataset (the folder).
+    text_column, label_column, id_column
+        Columns of a table, or fields of JSONL; the usual names are found without them.
+    columns
+        Names of all columns of a table without a header, such as "id,label,text".
+    label_separator
+        What separates the labels of a document that may have several, such as "|".
+    token_labels
+        A file parallel to `lines`, with a label per word.
+    encoding
+        Of a text file; by default UTF-8, or what the file looks like.
+    need_labels
+        A document without a label is an error.
+    untold
+        The format of a file that does not tell its own.
+    notes
+        Collects what was skipped; without it, that is issued as `DataWarning` at the end.
     """
     if format is not None and format not in FORMATS:
         raise SettingError(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from exaudit.data.document import Document
 from exaudit.errors import DataError, SettingError
 from exaudit.head.labelled import LabelledFeatures
-from exaudit.head.network import Head
+from exaudit.head.network import Head, class_scores
 from exaudit.head.training import scored
 from exaudit.metrics import best_offset, stable_offset
 from exaudit.model.model import Model
@@ -37,13 +37,13 @@ def boundaries_of(settings: Settings, head: Head, dev: LabelledFeatures) -> Boun
     training = settings.training()
     outputs, scores = zip(*scored(head, dev), strict=True)
     of_class = dev.class_targets(head.config.classes)  # (D, K)
-    zero = (0.0,) * of_class.shape[1]
+    zero, flat = _zero(head), (0.0,) * of_class.shape[1]
     if settings.loss == "token" and settings.boundary != "zero":  # tuned on dev, as in the paper
         truth = np.concatenate(dev.token_targets or [])  # (W, K)
-        return Boundaries(_each(best_offset, np.concatenate(scores), truth), zero)
+        return Boundaries(_each(best_offset, np.concatenate(scores), truth), flat)
     if training.by_tokens:
-        return Boundaries(zero, zero)
-    documents = words = zero
+        return Boundaries(zero, flat)
+    documents, words = flat, zero
     record = None
     independent = (
         head.config.classes == 2 or head.config.outputs == "independent"
@@ -92,7 +92,15 @@ def with_boundary(
 def with_boundary_at_zero(model: Model) -> Model:
     """The model with the decision boundary of its words at zero, as in the paper."""
     record = {key: value for key, value in model.record.items() if key != "boundary"}
-    return replace(model, word_boundaries=(0.0,) * len(model.word_boundaries), record=record)
+    return replace(model, word_boundaries=_zero(model.head), record=record)
+
+
+def _zero(head: Head) -> tuple[float, ...]:
+    """Zero, as in the paper. Of more than two classes one has the largest bias: there, a word that no filter chose, and
+    that has the bias alone, is just not above it."""
+    idle = class_scores(head.bias.detach()[None], head.config.outputs)[0]  # (K,)
+    exclusive = head.config.outputs == "softmax" and head.config.classes > 2
+    return tuple(idle.clamp(min=0).tolist() if exclusive else [0.0] * len(idle))
 
 
 def _each(

@@ -29,42 +29,77 @@ __all__ = ["Labeler"]
 class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A document classifier whose decision comes apart into a decision for every word.
 
-    >>> labeler = Labeler().fit(texts, labels)          # document labels only
-    >>> labeler.predict(["The soup was cold ."])        # document decisions, as scikit-learn has it
-    >>> labeler.label(["The soup was cold ."])[0]       # a score for every word
-
-    X may be texts, lists of tokens, or `Document`s; y the labels (left out where Documents carry theirs): two classes,
-    several, or lists of labels where a document may have several (also as scikit-learn's table of zeros and ones).
+    X can be texts, lists of tokens, or `Document`s; y the labels (omitted if the Documents carry theirs): two
+    classes, more, or lists of labels if a document may have several (also as scikit-learn's table of zeros and ones).
 
     Parameters
     ----------
-    encoder : "minilm" (the embedded default), a folder, a hub name, or "none" for word embeddings only.
-    layers : hidden layers to concatenate, counted from 1; None takes the encoder's default, or, where it is
-        tuned, the last four (all of them for the teacher; see `exaudit.model.teaching`).
-    max_length : cut documents after so many word pieces; None cuts nothing.
-    tune_encoder : fine-tune the Transformer on the labels before it is frozen; word embeddings are then left out.
-    pretrain : let the encoder first learn to spot synthetic errors (`exaudit.model.pretraining`), or not; None goes
-        on from that where it tells the dev documents apart (with token labels: not).
-    vocabulary, word_dimension, word_vectors : the trainable word embeddings (0 leaves them out), and a
-        word2vec or GloVe file to start them from.
-    filters, widths, dropout, pool : the head; see `HeadConfig`. pool None means max, but none (each token by its
-        own filters) for tokens, or a student, on a tuned encoder.
-    loss : "document", "min-max" or "token".
-    epochs, batch_size, learning_rate, select : training; epochs None means 12 (20 with recipe paper), or a few on
-        a tuned encoder; `select` is f1, accuracy, loss or token-f0.5.
-    recipe : "stable" (falling rate, averaged weights, boundary of the documents tuned on dev) or "paper".
-    boundary : of the words, after training with document labels: "documents" (where the dev documents are decided
-        best by their largest word, for F0.5; see `tune_boundary`) or "zero", as in the paper. None means documents,
-        but zero with recipe paper.
-    positive : of two classes the positive one, where its name does not tell; of several, the one to tell from the
-        rest.
-    seed, device, precision : precision "bfloat16" runs the encoder in half precision on a GPU.
-    cache : folder of the feature cache; None takes the usual place, "" keeps features in memory.
+    encoder
+        "minilm" (the default), a folder, a hub name, or "none" for word embeddings only.
+    layers
+        Hidden layers to concatenate, counted from 1; None takes the encoder's default or, if it is tuned, the last
+        four (all of them for the teacher).
+    max_length
+        Cut documents after so many word pieces; None cuts nothing.
+    tune_encoder
+        Fine-tune the Transformer on the labels before it is frozen; word embeddings are then left out.
+    pretrain
+        Pre-train the encoder on synthetic errors before it is tuned. None keeps the result only if it separates the
+        dev documents, and does not pre-train with token labels.
+    vocabulary
+        Words with a trainable embedding; 0 for none.
+    word_dimension
+        Width of the word embeddings.
+    word_vectors
+        A word2vec or GloVe file to start them from.
+    filters
+        Filters of each width (M).
+    widths
+        Filter widths.
+    dropout
+        On the pooled output.
+    pool
+        "max", or "none" to score each token by its own filters. None means max, but none on a tuned encoder for
+        tokens or a student.
+    loss
+        "document", "min-max" or "token".
+    epochs
+        None means 12 (20 with recipe paper), or a few on a tuned encoder.
+    batch_size
+        Documents per step.
+    learning_rate
+        Of Adadelta.
+    recipe
+        "stable" (decaying rate, averaged weights, document boundary tuned on dev) or "paper".
+    boundary
+        How the words' boundary is set after training on document labels: "documents" (where the dev documents are
+        decided best by their largest word, for F0.5; see `tune_boundary`) or "zero", as in the paper. None means
+        documents, but zero with recipe paper.
+    select
+        Choose the epoch by "f1", "accuracy", "loss" or "token-f0.5" on dev.
+    positive
+        The positive class of two, if its name does not tell; of more, the one to tell from the rest.
+    seed
+        One seed for everything random.
+    device
+        "auto", "cpu" or "cuda".
+    precision
+        "bfloat16" runs the encoder in half precision on a GPU.
+    cache
+        Folder of the feature cache; None takes the usual place, "" keeps features in memory.
 
     Attributes
     ----------
-    model_ : the trained `Model`.
-    classes_ : the labels, sorted, as they were given.
+    model_
+        The trained `Model`.
+    classes_
+        The labels, sorted, as they were given.
+
+    Examples
+    --------
+    >>> labeler = Labeler().fit(texts, labels)          # document labels only
+    >>> labeler.predict(["The soup was cold ."])        # document decisions, as in scikit-learn
+    >>> labeler.label(["The soup was cold ."])[0]       # a score for every word
     """
 
     def __init__(
@@ -144,12 +179,25 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Train on documents X with labels y, choosing the epoch on `dev`.
 
-        dev : Documents, or a pair (X, y); None sets aside a tenth of X.
-        init : a trained Labeler or Model to go on from; it gives encoder, vocabulary, classes and weights.
-        work : a folder for checkpoints; with `resume`, a run that was stopped goes on from them.
-        group : a column of the Documents (`meta`); those with the same value, such as an original and its revision,
-            are in one batch while the encoder is tuned.
-        report : called with a dict after every epoch.
+        Parameters
+        ----------
+        X
+            Texts, lists of tokens, or Documents.
+        y
+            Their labels; None if the Documents carry theirs.
+        dev
+            Documents, or a pair (X, y); None holds out a tenth of X.
+        init
+            A trained Labeler or Model to start from; it provides encoder, vocabulary, classes and weights.
+        work
+            A folder for checkpoints.
+        resume
+            Continue an interrupted run from the checkpoints in `work`.
+        group
+            A column of the Documents (`meta`); those with the same value, such as an original and its revision, go
+            into one batch while the encoder is tuned.
+        report
+            Called with a dict after every epoch.
         """
         labels = _label_lists(y)
         documents = as_documents(X, labels)
@@ -170,7 +218,14 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def tune_boundary(self, X: Iterable[Any], *, beta: float = 0.5, by: str = "tokens") -> Self:
         """Move the decision boundary of the tokens to where F_beta on these documents is best.
 
-        by : the labels of the "tokens", or those of the "documents" alone.
+        Parameters
+        ----------
+        X
+            Labelled documents.
+        beta
+            Which F-score; 0.5 prefers precision.
+        by
+            The labels of the "tokens", or those of the "documents" alone.
         """
         check_is_fitted(self)
         return self._take(with_boundary(self.model_, as_documents(X), beta=beta, by=by))
@@ -204,13 +259,13 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return scores[:, 1] if self.model_.labels.kind == "binary" else scores
 
     def label(self, X: Iterable[Any], *, exemplars: bool = False) -> list[Scores]:
-        """Scores of every document and of each of its words, with exemplar vectors where asked for."""
+        """Scores of every document and of each of its words, with exemplar vectors on request."""
         return list(self.iter_label(X, exemplars=exemplars))
 
     def iter_label(
         self, X: Iterable[Any], *, exemplars: bool = False, desc: str | None = None, total: int | None = None
     ) -> Iterator[Scores]:
-        """The same, one after another, for files that do not fit into memory."""
+        """Like `label`, one document at a time, for files that do not fit into memory."""
         check_is_fitted(self)
         return self.model_.iter_label(X, exemplars=exemplars, desc=desc, total=total)
 

@@ -33,9 +33,24 @@ _CHUNK = 2048  # documents sorted by length together while labelling
 class Model:
     """A document classifier whose decision comes apart into a decision for every word.
 
-    settings : how it was made. labels : its classes. record : how training went, and how it did on dev.
-    by_tokens : whether the largest token score decides a document, as after min-max or token training.
-    word_boundaries, document_boundaries : one for each class that is decided, as in `labels.views`.
+    Parameters
+    ----------
+    settings
+        How it was made.
+    labels
+        Its classes.
+    head
+        The network over the encoder's features.
+    encoder
+        The Transformer, if there is one.
+    vocabulary
+        The words with an embedding, if there are any.
+    by_tokens
+        Whether the largest token score decides a document, as after min-max or token training.
+    word_boundaries, document_boundaries
+        One for each class that is decided, as in `labels.views`.
+    record
+        How training went, and how the model did on dev.
     """
 
     settings: Settings
@@ -64,7 +79,7 @@ class Model:
         return np.asarray(bias[1::2] if self.labels.kind == "multilabel" else bias)
 
     def label(self, documents: Iterable[Any], *, exemplars: bool = False) -> list[Scores]:
-        """Scores of every document and of each of its words, with exemplar vectors where asked for."""
+        """Scores of every document and of each of its words, with exemplar vectors on request."""
         return list(self.iter_label(documents, exemplars=exemplars))
 
     def iter_label(
@@ -75,7 +90,7 @@ class Model:
         desc: str | None = None,
         total: int | None = None,
     ) -> Iterator[Scores]:
-        """The same, one after another, for files that do not fit into memory."""
+        """Like `label`, one document at a time, for files that do not fit into memory."""
         pending = iter(each_document(documents))
         with progress(total=total, unit="doc", desc=desc or "label") as bar:
             while chunk := list(islice(pending, _CHUNK)):

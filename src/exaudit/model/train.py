@@ -37,8 +37,20 @@ def train(
 ) -> Model:
     """Train a model on documents, choosing the epoch on `dev`, or on a tenth of the documents where there is none.
 
-    init : a model to go on from; it gives encoder, vocabulary, classes and weights, and their settings.
-    values : the labels as the caller gave them, by name.
+    Parameters
+    ----------
+    settings
+        How to train.
+    documents
+        Documents with labels.
+    dev
+        Documents for choosing the epoch.
+    init
+        A model to start from; it provides encoder, vocabulary, classes and weights, and their settings.
+    values
+        The labels as the caller gave them, by name.
+    options
+        Checkpoints, progress reports and grouping.
     """
     began = time.monotonic()
     if init is not None:
