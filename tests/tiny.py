@@ -61,7 +61,7 @@ def tiny_labeler(**options: Any) -> Labeler:
 
 
 CUES = {"food": ["soup", "bread"], "price": ["bill", "dear"], "staff": ["waiter", "rude"]}
-FILLER = ["the", "we", "had", "was", "and", "very", "again", "then", "so", "there", "it", "on", "a", "for"]
+FILLER = ("the", "we", "had", "was", "and", "very", "again", "then", "so", "there", "it", "on", "a", "for")
 
 
 def cued(count: int, *, several: bool = False, seed: int = 0) -> list[Document]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from exaudit.model.settings import Settings
     from exaudit.model.train import train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"  # the one place; pyproject.toml reads it here
 
 _HOME = {
     "Auditor": "audit.auditor",

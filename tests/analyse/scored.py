@@ -9,12 +9,13 @@ import numpy as np
 from exaudit.audit.audited import Audited
 from exaudit.audit.evidence import Exemplar
 from exaudit.data.document import Document
-from exaudit.data.labels import LabelNames
+from exaudit.data.labels import LabelSet
 from exaudit.decide.admission import TokenAdmission, TokenLimits
 from exaudit.decide.neighbours import Neighbours
 from exaudit.model.scores import TokenScores
 
-NAMES = LabelNames("neg", "pos")
+LABELS = LabelSet.binary("neg", "pos")
+(NAMES,) = LABELS.views
 
 
 def scored(

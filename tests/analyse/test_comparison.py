@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,9 @@ from exaudit.analyse.comparison import Comparison, compare, mark_sides, split_by
 from exaudit.analyse.report import compare_page, render
 from exaudit.data.document import Document
 from exaudit.errors import DataError
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
+from exaudit.model.settings import Settings
+from exaudit.model.train import train
 
 WORDS = ["room", "soup", "night", "table", "city", "train", "garden", "music", "street", "winter"]
 
@@ -31,8 +34,8 @@ def pairs(count: int, *, start: int = 0, mark: str = "awful") -> tuple[list[Docu
     return a, b
 
 
-def labeler() -> Labeler:
-    return Labeler(
+def settings() -> Settings:
+    return Settings(
         encoder="none", filters=50, epochs=12, batch_size=8, vocabulary=200, word_dimension=50, device="cpu"
     )
 
@@ -40,7 +43,7 @@ def labeler() -> Labeler:
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
     a, b = pairs(200)
-    return compare(a, b, labeler=labeler(), names=("originals", "revisions"), group="pair")
+    return compare(a, b, settings=settings(), names=("originals", "revisions"), group="pair")
 
 
 @given(st.integers(0, 5), st.integers(12, 60), st.randoms(use_true_random=False))
@@ -68,18 +71,18 @@ def test_sides_are_marked_with_the_diff_to_the_pair() -> None:
 
 
 def test_a_frozen_encoder_is_given_more_epochs_than_elsewhere() -> None:
-    def epochs(own: Labeler) -> list[int]:
+    def epochs(own: Settings) -> list[int]:
         seen: list[int] = []
-        compare(*pairs(20), labeler=own, group="pair", report=lambda record: seen.append(record["epoch"]))
+        compare(*pairs(20), settings=own, group="pair", report=lambda record: seen.append(record["epoch"]))
         return seen
 
-    small = Labeler(encoder="none", filters=5, vocabulary=50, word_dimension=5, device="cpu")
+    small = Settings(encoder="none", filters=5, vocabulary=50, word_dimension=5, device="cpu")
     assert epochs(small) == list(range(1, 21))
-    assert epochs(small.set_params(epochs=3)) == [1, 2, 3]
+    assert epochs(replace(small, epochs=3)) == [1, 2, 3]
 
 
 def test_a_pair_or_two_prove_nothing() -> None:
-    few = compare(*pairs(10), labeler=labeler(), group="pair")
+    few = compare(*pairs(10), settings=settings(), group="pair")
     assert len(few.labelled) == 4
     low, high = few.interval()
     assert low < 0.5 < high  # even if all four are right
@@ -101,7 +104,7 @@ def test_what_differs_is_found(comparison: Comparison) -> None:
 def test_accuracy_within_former_labels() -> None:
     a, b = pairs(60)
     a, b = ([replace(d, label="even" if int(d.id) % 2 == 0 else "odd") for d in side] for side in (a, b))
-    result = compare(a, b, labeler=labeler(), group="pair")
+    result = compare(a, b, settings=settings(), group="pair")
     rows = result.by_label()
     assert set(rows) == {"even", "odd"}
     assert sum(n for _, n in rows.values()) == len(result.labelled)
@@ -111,15 +114,14 @@ def test_accuracy_within_former_labels() -> None:
 
 def test_training_never_sees_the_labels_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Document] = []
-    fit = Labeler.fit
 
-    def spy(self: Labeler, X: list[Document], *args: object, **options: object) -> Labeler:
-        seen.extend([*X, *options["dev"]])  # type: ignore[misc]
-        return fit(self, X, *args, **options)  # type: ignore[arg-type]
+    def spy(own: Settings, documents: list[Document], dev: list[Document], **options: Any) -> Model:
+        seen.extend([*documents, *dev])
+        return train(own, documents, dev, **options)
 
-    monkeypatch.setattr(Labeler, "fit", spy)
+    monkeypatch.setattr("exaudit.analyse.comparison.train", spy)
     a, b = pairs(40)
-    result = compare(a, b, labeler=labeler(), group="pair")
+    result = compare(a, b, settings=settings(), group="pair")
     assert seen
     assert all(d.token_labels is None for d in seen)
     assert all(d.token_labels is not None for d in result.split.test)
@@ -136,14 +138,14 @@ def test_a_page_of_each_format(comparison: Comparison) -> None:
 def test_held_out_files_are_used_as_they_are() -> None:
     a, b = pairs(60)
     test = pairs(20, start=1000)
-    result = compare(a, b, labeler=labeler(), group="pair", test=test)
+    result = compare(a, b, settings=settings(), group="pair", test=test)
     assert {d.meta["pair"] for d in result.split.test} == {d.meta["pair"] for d in test[0]}
     assert len(result.split.train) + len(result.split.dev) == 120
 
 
 def test_without_pairs_no_diffs_are_claimed() -> None:
     a, b = pairs(60)
-    result = compare(a[:30], b[30:], labeler=labeler())
+    result = compare(a[:30], b[30:], settings=settings())
     assert result.found() is None
     assert "truly differ" not in render(compare_page(result), "html").split("<h2>")[1]
 
@@ -151,8 +153,8 @@ def test_without_pairs_no_diffs_are_claimed() -> None:
 def test_bad_input() -> None:
     a, b = pairs(30)
     with pytest.raises(DataError, match="in the training files too"):
-        compare(a, b, labeler=labeler(), group="pair", test=(a[:2], b[:2]))
+        compare(a, b, settings=settings(), group="pair", test=(a[:2], b[:2]))
     with pytest.raises(DataError, match=r"no column 'batch' to group it by.*'pair'"):
-        compare(a, b, labeler=labeler(), group="batch")
+        compare(a, b, settings=settings(), group="batch")
     with pytest.raises(DataError, match="all of one side"):
-        compare(a[:2], b[:2], labeler=labeler(), group="pair")
+        compare(a[:2], b[:2], settings=settings(), group="pair")

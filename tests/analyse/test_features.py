@@ -5,19 +5,23 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import several
 from hypothesis import given
 from hypothesis import strategies as st
+from several import ONE_OF, SEVERAL, drawn
 
 from exaudit.analyse.features import Features
+from exaudit.analyse.report.feature_tables import feature_data, feature_rows, feature_tables
 from exaudit.data.document import Document
-from exaudit.data.labels import LabelNames
+from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
 from exaudit.model.scores import TokenScores
 
-NAMES = LabelNames("neg", "pos")
+LABELS = LabelSet.binary("neg", "pos")
 BIAS = (0.25, -0.5)
 
 
@@ -37,7 +41,7 @@ def scored(
 
 
 def features(*labelled: TokenScores) -> Features:
-    result = Features(NAMES, BIAS)
+    result = Features(LABELS, BIAS)
     for scores in labelled:
         result.add(scores)
     return result
@@ -77,7 +81,7 @@ def test_ngram_scores_equal_a_literal_recount(
     occurrences: dict[tuple[str, ...], int] = defaultdict(int)
     frequency: dict[tuple[str, ...], int] = defaultdict(int)
     for words, predicted, label in rows:
-        if truth is not None and label != NAMES.name(truth):
+        if truth is not None and label != LABELS.names[truth]:
             continue
         for start in range(len(words) - size + 1):
             gram = tuple(word for word, _ in words[start : start + size])
@@ -204,3 +208,73 @@ def test_bad_questions() -> None:
         made.ngrams(0, 1)
     with pytest.raises(SettingError, match="total or mean"):
         made.ngrams(1, 1, by="sum")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("labels", [ONE_OF, SEVERAL], ids=["multiclass", "multilabel"])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_any_number_of_classes_equals_a_slow_recount(labels: LabelSet, size: int) -> None:
+    labelled = drawn(labels, 60)
+    labelled[7] = replace(labelled[7], document=replace(labelled[7].document, label=None, token_labels=None))
+    made = Features(labels, several.BIAS)
+    for scores in labelled:
+        made.add(scores)
+    for target, name in enumerate(labels.names):
+        for truth in (None, 0, 1, 2, "other"):
+            totals: dict[tuple[str, ...], float] = defaultdict(float)
+            occurrences: dict[tuple[str, ...], int] = defaultdict(int)
+            frequency: dict[tuple[str, ...], int] = defaultdict(int)
+            documents = []
+            for scores in labelled:
+                label = scores.document.label
+                has = (label,) if isinstance(label, str) else label
+                if truth == "other" and (has is None or name in has):
+                    continue
+                if isinstance(truth, int) and (has is None or labels.names[truth] not in has):
+                    continue
+                words = scores.document.tokens
+                own = scores.views[target].positive - several.BIAS[target]
+                for start in range(len(words) - size + 1):
+                    gram = words[start : start + size]
+                    frequency[gram] += 1
+                    if target in scores.decided:
+                        occurrences[gram] += 1
+                        totals[gram] += float(own[start : start + size].sum())
+                if target in scores.decided:
+                    documents.append((scores.document.id, float(own.sum())))
+            found = made.ngrams(size, target, truth=truth, by="total", top=10**6)  # type: ignore[arg-type]
+            for gram in found:
+                expected = totals[gram.tokens], occurrences[gram.tokens], frequency[gram.tokens]
+                assert (gram.total, gram.occurrences, gram.frequency) == expected
+            if size == 1:
+                assert {gram.tokens for gram in found} == set(occurrences)
+            ranked = made.documents(target, truth=truth, normalise=False, top=10**6)  # type: ignore[arg-type]
+            assert sorted((d.id, d.score) for d in ranked) == sorted(documents)
+            assert made.count(target, truth) == len(documents)  # type: ignore[arg-type]
+
+
+def test_a_document_with_several_classes_is_counted_once_in_the_frequency() -> None:
+    made = Features(SEVERAL, several.BIAS)
+    for outputs in ([1, 1, -1], [-1, -1, -1]):
+        made.add(several.scored("x", [[1, 2, 3]], outputs, labels=SEVERAL, label=("food", "travel")))
+    for target, total in ((0, 0.75), (1, 2.5)):
+        (gram,) = made.ngrams(1, target)
+        assert (gram.total, gram.occurrences, gram.frequency) == (total, 1, 2)
+    assert made.ngrams(1, 2) == []
+    assert made.documents(0)[0].truth == (0, 2)
+    assert made.count(1, "other") == 1
+
+
+def test_tables_name_the_classes() -> None:
+    made = Features(ONE_OF, several.BIAS)
+    for scores in drawn(ONE_OF):
+        made.add(scores)
+    data = feature_data(made, sizes=(1,), by="mean", top=3)
+    assert list(data) == list(ONE_OF.names)
+    assert list(data["sport"]) == ["all", "truly sport", "truly another class"]
+    counts = {among: split["documents"] for among, split in data["sport"].items()}
+    assert counts["all"] == counts["truly sport"] + counts["truly another class"] > 0
+    assert list(feature_data(made, sizes=(1,), by="mean", top=3, targets=[2])) == ["travel"]
+    captions = [table.caption for table in feature_tables(made, sizes=(1,), by="mean", top=3)]
+    assert "Unigrams of documents wrongly predicted travel, by mean score" in captions
+    rows = list(feature_rows(data))
+    assert {row["predicted"] for row in rows} == set(ONE_OF.names)

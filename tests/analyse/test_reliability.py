@@ -7,12 +7,15 @@ import random
 
 import numpy as np
 import pytest
+import several
 from hypothesis import given
 from hypothesis import strategies as st
 from scored import NAMES, audited, scored
+from several import ONE_OF, SEVERAL, admitted, drawn
 
-from exaudit.analyse.reliability import Measured, Reliability, histogram
-from exaudit.analyse.report.reliability_plots import reliability_sections
+from exaudit.analyse.reliability import Measured, MultiReliability, Reliability, histogram
+from exaudit.analyse.report.reliability_plots import multi_reliability_sections, reliability_sections
+from exaudit.data.labels import LabelSet
 from exaudit.metrics import Counts
 
 
@@ -151,3 +154,59 @@ def test_a_histogram_counts_every_value_once() -> None:
     assert centres[-1] < 2, "one outlier must not flatten the rest"
     _, (same,) = histogram([np.full(5, 3.0)])
     assert same.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("labels", [ONE_OF, SEVERAL], ids=["multiclass", "multilabel"])
+def test_of_several_classes_each_is_judged_and_the_decided_ones_together(labels: LabelSet) -> None:
+    labelled = drawn(labels, 60)
+    found = MultiReliability.of(labelled, labels)
+    pairs = []
+    for scores in labelled:
+        label = scores.document.label
+        has = (label,) if isinstance(label, str) else label or ()
+        pairs += [(scores.views[c].output, labels.names[c] in has) for c in scores.decided]
+    documents = found.documents
+    assert documents is not None
+    assert len(documents.output) == len(pairs)
+    ordered = sorted(pairs, reverse=True)
+    for one in documents.quantiles():
+        sure = [pair for pair in ordered if pair[0] >= one.threshold]
+        if len(sure) == one.n:  # no tie at the edge
+            assert one.accuracy == pytest.approx(np.mean([right for _, right in sure]))
+    assert documents.quantiles()[-1].accuracy == pytest.approx(np.mean([right for _, right in pairs]))
+    for c, (view, own) in enumerate(zip(labels.views, found.classes, strict=True)):
+        alone = Reliability.of([scores.views[c] for scores in labelled], view)
+        assert own.to_json() == alone.to_json()
+    data = json.loads(json.dumps(found.to_json()))
+    assert set(data["classes"]) == set(data["documents"]["by_class"]) == set(labels.names)
+    sections = multi_reliability_sections(found)
+    assert [section.title for section in sections] == [
+        "Reliability of the documents' labels",
+        "Reliability of the decisions on words",
+    ]
+    (plot, table, _) = sections[0].blocks
+    assert [series.name for series in plot.series] == ["all classes", *labels.names]  # type: ignore[union-attr]
+    assert [row[0] for row in table.rows] == ["all classes", *labels.names]  # type: ignore[union-attr]
+    assert [fold.title for fold in sections[1].blocks] == [f"Words, {name}" for name in labels.names]  # type: ignore[union-attr]
+
+
+def test_admitted_documents_of_several_classes_are_right_as_a_whole() -> None:
+    plain = drawn(SEVERAL, 40)
+    labelled = [admitted(scores, n % 4 == 0) for n, scores in enumerate(plain)]
+    found = MultiReliability.of(labelled, SEVERAL)
+    right = [
+        sorted(SEVERAL.names[c] for c in scores.decided) == sorted(scores.document.label or ())
+        for scores in plain[::4]
+    ]
+    assert found.admitted_documents is not None
+    assert (found.admitted_documents.n, found.admitted_documents.total) == (10, 40)
+    assert found.admitted_documents.accuracy == pytest.approx(np.mean(right))
+    assert MultiReliability.of(plain, SEVERAL).admitted_documents is None
+
+
+def test_several_classes_without_labels() -> None:
+    unknown = [several.scored("x y", [[1, 0, 0], [0, 0, 1]], [1, -1, -1], id=str(n)) for n in range(8)]
+    found = MultiReliability.of(unknown, ONE_OF)
+    assert found.documents is None
+    assert multi_reliability_sections(found) == []
+    assert found.to_json() == {"classes": {"food": {}, "sport": {}, "travel": {}}}

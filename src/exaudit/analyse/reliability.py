@@ -2,7 +2,8 @@
 
 After figures 3 and 4 and the quantile table of the paper, for the model and, where a K-NN was fitted, for the K-NN
 and for the approximation (how often the K-NN has the model's sign). F0.5 and accuracy need token labels; without
-them, documents and the approximation are judged alone.
+them, documents and the approximation are judged alone. Of more than two classes, each is judged by itself against the
+rest, and the documents also by how sure the classes are that they were given.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit.audit.audited import Audited
-from exaudit.data.labels import LabelNames
+from exaudit.analyse.decisions import true_classes
+from exaudit.audit.audited import Audited, MultiAudited
+from exaudit.data.document import Document
+from exaudit.data.labels import LabelNames, LabelSet
 from exaudit.metrics import Counts
-from exaudit.model.scores import TokenScores
+from exaudit.model.scores import Scores, TokenScores
 
-__all__ = ["Admitted", "Bin", "Measured", "Reliability", "histogram"]
+__all__ = ["Admitted", "Bin", "Measured", "MultiReliability", "Reliability", "histogram"]
 
 Floats = NDArray[np.float64]
 Targets = NDArray[np.int8]
@@ -123,7 +126,7 @@ class _Gathered:
 
 @dataclass(frozen=True)
 class Reliability:
-    """All that is asked about the answers on one file."""
+    """All that is asked about the answers on one file, for one class against the rest."""
 
     names: LabelNames
     documents: Measured | None
@@ -180,6 +183,54 @@ class Reliability:
         return value
 
 
+@dataclass(frozen=True)
+class MultiReliability:
+    """The same for more than two classes, or several labels.
+
+    `given` has, for each class, the documents that were given it, by its output: right where they truly have it.
+    """
+
+    labels: LabelSet
+    given: tuple[Measured, ...]  # empty where the labels of documents are not known
+    classes: tuple[Reliability, ...]
+    admitted_documents: Admitted | None
+
+    @classmethod
+    def of(cls, labelled: Sequence[Scores], labels: LabelSet) -> MultiReliability:
+        classes = (
+            Reliability.of((scores.views[c] for scores in labelled), view)
+            for c, view in enumerate(labels.views)
+        )
+        return cls(labels, tuple(_given(labelled, labels)), tuple(classes), _admitted(labelled, labels))
+
+    @property
+    def documents(self) -> Measured | None:
+        """All answers on documents together, by how sure the decided class is."""
+        if not self.given:
+            return None
+        output, right, draws = (
+            np.concatenate([getattr(one, part) for one in self.given])
+            for part in ("output", "right", "draws")
+        )
+        return Measured("model", output, right, draws) if len(output) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """`documents`: accuracy by how sure the decided class is, of all and by class; `classes`: each against the
+        rest, as of two classes."""
+        value: dict[str, Any] = {}
+        if (documents := self.documents) is not None:
+            of_class = dict(zip(self.labels.names, self.given, strict=True))
+            value["documents"] = {
+                "bins": _plain(documents.bins()),
+                "cumulative": _plain(documents.quantiles()),
+                "by_class": {name: _plain(one.quantiles()) for name, one in of_class.items()},
+            }
+        if self.admitted_documents is not None:
+            value["admitted documents"] = self.admitted_documents.to_json()
+        views = zip(self.labels.names, self.classes, strict=True)
+        return value | {"classes": {name: one.to_json() for name, one in views}}
+
+
 def histogram(groups: Sequence[Floats], count: int = 24) -> tuple[Floats, list[Floats]]:
     """Centres of equal bins over all groups, and for each group the share of its values in each bin.
 
@@ -194,7 +245,7 @@ def histogram(groups: Sequence[Floats], count: int = 24) -> tuple[Floats, list[F
 
 def _gather(g: _Gathered, scores: TokenScores, names: LabelNames) -> None:
     document = scores.document
-    draw = int.from_bytes(blake2b(document.id.encode(errors="replace"), digest_size=8).digest(), "little")
+    draw = _draw(document)
     target = names.document_target(document)
     g.document_output.append(scores.output)
     g.document_draws.append(draw)
@@ -211,6 +262,45 @@ def _gather(g: _Gathered, scores: TokenScores, names: LabelNames) -> None:
             g.distance.append(scores.neighbours.distances[:, 0].astype(np.float64))
         if scores.admitted_tokens is not None:
             g.admitted.append(scores.admitted_tokens)
+
+
+def _draw(document: Document) -> int:
+    return int.from_bytes(blake2b(document.id.encode(errors="replace"), digest_size=8).digest(), "little")
+
+
+def _plain(bins: Sequence[Bin]) -> list[dict[str, float]]:
+    """Bins of answers that all say yes, of which an F says nothing."""
+    return [{"n": b.n, "threshold": b.threshold, "accuracy": b.accuracy} for b in bins]
+
+
+def _given(labelled: Sequence[Scores], labels: LabelSet) -> Iterable[Measured]:
+    """For each class, the documents that were given it."""
+    truth = [true_classes(scores.document, labels) for scores in labelled]
+    if None in truth:
+        return
+    for c in range(len(labels)):
+        mine = [(s, c in (t or ())) for s, t in zip(labelled, truth, strict=True) if c in s.decided]
+        # The winner of a tie leads by nothing, and was given nevertheless.
+        output = np.maximum([s.views[c].output for s, _ in mine], np.finfo(np.float64).tiny)
+        yield Measured(
+            "model",
+            output,
+            np.array([right for _, right in mine], dtype=np.int8),
+            np.array([_draw(s.document) for s, _ in mine], dtype=np.uint64),
+        )
+
+
+def _admitted(labelled: Sequence[Scores], labels: LabelSet) -> Admitted | None:
+    """The admitted documents of several classes; right are those whose classes are all right."""
+    known = [s for s in labelled if isinstance(s, MultiAudited) and s.admitted is not None]
+    if not known or len(known) < len(labelled):
+        return None
+    kept = [scores for scores in known if scores.admitted]
+    truth = [true_classes(scores.document, labels) for scores in kept]
+    if None in truth or not kept:
+        return Admitted(len(kept), len(known), None, None)
+    right = sum(scores.decided == classes for scores, classes in zip(kept, truth, strict=True))
+    return Admitted(len(kept), len(known), right / len(kept), None)
 
 
 def _tokens(g: _Gathered) -> Iterable[Measured]:

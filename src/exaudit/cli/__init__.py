@@ -17,7 +17,7 @@ def main() -> None:
 
 
 def run(arguments: list[str], *, debug: bool = False) -> int:
-    import click
+    import typer
     from typer.main import get_command
 
     from exaudit.cli.app import app
@@ -29,9 +29,9 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
     try:
         status = command.main(arguments, prog_name="exaudit", standalone_mode=False)
         return _fail("interrupted", 130) if status == 130 else int(status or 0)  # typer turns Ctrl-C into 130
-    except click.exceptions.Abort:
+    except typer.Abort:
         return _fail("interrupted", 130)
-    except click.exceptions.Exit as stop:
+    except typer.Exit as stop:
         return stop.exit_code
     except Exception as error:
         if debug:

@@ -63,13 +63,14 @@ def compare(
 ) -> None:
     """Train on A against B, and show on held-out documents whether and by what they can be told apart."""
     from exaudit.analyse.comparison import compare as train_and_judge
+    from exaudit.analyse.comparison import for_comparison
     from exaudit.analyse.report import compare_page, find_format, render
     from exaudit.cli.diff import find_pair_column, usual_pair_column
     from exaudit.cli.features import ranking_of, sizes_of
     from exaudit.cli.files import check_output, output
     from exaudit.errors import SettingError
-    from exaudit.model.fitting import epochs_of
-    from exaudit.model.labeler import Labeler
+    from exaudit.model.folder import save_model
+    from exaudit.model.settings import Settings
 
     kind, sizes, ranking = find_format(out, as_), sizes_of(ngrams), ranking_of(by)
     check_output(out)
@@ -95,26 +96,28 @@ def compare(
                 pair_column = usual
                 say(f"documents with the same {usual} are taken for pairs, and stay together (--pair-column)")
         held_out = None if test is None else (reading.read_beside(test[0]), reading.read_beside(test[1]))
-    labeler = Labeler(
-        encoder=encoder,
-        tune_encoder=tune_encoder,
-        epochs=epochs,
-        filters=filters,
-        max_length=max_length,
-        seed=seed,
-        device=device,
+    settings = for_comparison(
+        Settings(
+            encoder=encoder,
+            tune_encoder=tune_encoder,
+            epochs=epochs,
+            filters=filters,
+            max_length=max_length,
+            seed=seed,
+            device=device,
+        )
     )
     say(f"{len(sides[0]):,} documents of A, {len(sides[1]):,} of B")
     comparison = train_and_judge(
         *sides,
-        labeler=labeler,
+        settings=settings,
         names=names,
         group=pair_column,
         test=held_out,
-        report=lambda record: _report(record, epochs_of(labeler)),
+        report=lambda record: _report(record, settings.head_epochs),
     )
     if model is not None:
-        comparison.labeler.save(model)
+        save_model(comparison.model, model)
     page = compare_page(comparison, sizes=sizes, by=ranking, top=top)
     with output(out) as stream:
         stream.write(render(page, kind))

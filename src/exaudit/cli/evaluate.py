@@ -50,13 +50,13 @@ def evaluate(
     With --rule or --knn the decisions of the rule are scored; with --admit, only what is admitted.
     """
     from exaudit.analyse.evaluation import Evaluation
-    from exaudit.model.labeler import Labeler
+    from exaudit.model.folder import load_model
 
     chosen = chosen_rule(rule, knn)
     if chosen is None and not admit:
-        labeler = Labeler.load(model, device=device, encoder=encoder)
-        told = telling_length(labeler, reading.iterate(file))
-        evaluation = Evaluation.of(labeler.iter_label(told), labeler.names_)
+        trained = load_model(model, device=device, encoder=encoder)
+        told = telling_length(trained, reading.iterate(file))
+        evaluation = Evaluation.of(trained.iter_label(told), trained.labels)
     else:
         documents = reading.read(file)
         with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
@@ -64,17 +64,14 @@ def evaluate(
             stale = auditor.staleness() if admit else None
             told = telling_length(auditor.model, documents)
             audited = list(auditor.iter_label(told, rule=chosen, admit=admit, total=len(documents)))
-            evaluation = Evaluation.of(audited, auditor.names)
+            evaluation = Evaluation.of(audited, auditor.labels)
             if admit:
-                masks = [one.admitted_tokens for one in audited]
-                evaluation = evaluation.only(
-                    [one.admitted is not False for one in audited],
-                    [mask for mask in masks if mask is not None],
-                )
+                kept = [one.admitted is not False for one in audited]
+                masks = [one.admitted_tokens for one in audited if one.admitted_tokens is not None]
+                evaluation = evaluation.only(kept, masks)
                 say(
-                    f"admitted: {sum(one.admitted is not False for one in audited)} of {len(audited)} documents, "
-                    f"{sum(int(mask.sum()) for mask in masks if mask is not None)} of "
-                    f"{sum(len(mask) for mask in masks if mask is not None)} tokens; only these are scored"
+                    f"admitted: {sum(kept)} of {len(audited)} documents, {sum(int(mask.sum()) for mask in masks)} of "
+                    f"{sum(map(len, masks))} tokens; only these are scored"
                 )
             if stale is not None:
                 for one in audited:

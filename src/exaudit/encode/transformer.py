@@ -82,8 +82,12 @@ class Transformer:
         device: str | torch.device = "auto",
         dtype: str = "float32",
         max_length: int | None = None,
+        download: bool = True,
     ) -> Transformer:
-        """Load `minilm`, a folder in Hugging Face layout, or an encoder of the Hugging Face hub."""
+        """Load `minilm`, a folder in Hugging Face layout, or an encoder of the Hugging Face hub.
+
+        Without `download` the hub is not asked for an encoder that is not on this machine.
+        """
         name = fspath(name)
         where = pick_device(device)
         if dtype not in ("float32", "bfloat16"):
@@ -92,7 +96,7 @@ class Transformer:
             raise SettingError("bfloat16 is for CUDA only; use float32 on the CPU")
         if max_length is not None and max_length < 1:
             raise SettingError(f"max_length is {max_length}; give a number of word pieces, at least 1")
-        folder = locate(name)
+        folder = locate(name, download=download)
         module, tokenizer = _read(name, folder)
         chosen = _choose_layers(name, layers, module.config.num_hidden_layers)
         _cut(module, max(chosen))

@@ -85,8 +85,7 @@ def _told_apart(run: Run, reviews: Reviews, test: list[Document], table: str, na
         "negative-distinct", f"{ORIG}+{name}, accuracy", _negative_over_positive(right, negative)
     )
     dev = score(model, _marked(reviews.orig.dev, reviews.rev.dev))
-    (names,) = model.labels.views
-    _tokens(result, scored, Evaluation.of(scored.scores, names), dev, name)
+    _tokens(result, scored, Evaluation.of(scored.scores, model.labels), dev, name)
     return result
 
 
@@ -124,7 +123,7 @@ def _tokens(result: StepResult, test: Scored, whole: Evaluation, dev: Scored, na
     decisions = {
         "model": test.margins > 0,
         "model, boundary tuned on dev": test.margins > best_offset(dev.margins, dev.truth),
-        "Random": np.concatenate(whole.random().tokens or []) > 0,
+        "Random": np.concatenate(whole.random().tokens or [])[:, 0] > 0,
     }
     place = "" if name == REV else f" | {name}"
     for row, decided in decisions.items():

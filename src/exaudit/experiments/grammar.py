@@ -74,13 +74,12 @@ def _zero_shot(run: Run, fce: Splits, seed: int) -> StepResult:
         result.add_row("fce-headline", row, 100 * test.document_f1(), *by_documents.percent(*headline))
     if seed != run.seed:  # a coin needs no second model
         return result
-    (names,) = model.labels.views
-    whole = Evaluation.of(test.scores, names)
+    whole = Evaluation.of(test.scores, model.labels)
     for name, baseline in (("Random", whole.random()), ("MajorityClass", whole.majority())):
         tokens = baseline.token_metrics() or {}
         values = percent(tokens, "precision", "recall", "f1")
         result.add_row("fce-zero-shot", name, 100 * baseline.document_metrics()["f1"], *values)
-        decided = np.concatenate(baseline.tokens or []) > 0
+        decided = np.concatenate(baseline.tokens or [])[:, 0] > 0
         result.add_claim(
             "zero-shot", f"uniCNN over {name}, F1", evaluated.gain_over(test.evaluate(decided), "f1")
         )

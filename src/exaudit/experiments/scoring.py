@@ -126,13 +126,7 @@ def score(model: Model, documents: Sequence[Document], *, exemplars: bool = Fals
 
 def features_of(model: Model, documents: Sequence[Document]) -> Features:
     """The n-grams and documents of a data set under a model."""
-    (names,) = model.labels.views
-    negative, positive = model.bias.tolist()
-    features = Features(names, (negative, positive))
-    for scored in model.iter_label(documents, total=len(documents)):
-        for view in scored.views:
-            features.add(view)
-    return features
+    return Features.of(model.iter_label(documents, total=len(documents)), model)
 
 
 def accuracy_gain(ours: Iterable[Bools], others: Iterable[Bools]) -> Difference:

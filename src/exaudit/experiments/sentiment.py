@@ -9,6 +9,7 @@ import numpy as np
 
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.data.document import Document
+from exaudit.data.labels import LabelSet
 from exaudit.experiments.paper import paper_tables
 from exaudit.experiments.run import Run
 from exaudit.experiments.scoring import Bools, accuracy_gain, score
@@ -101,11 +102,12 @@ def _baselines(run: Run, data: SentimentData) -> StepResult:
 
 
 def _coin(documents: Sequence[Document]) -> Evaluation:
-    truth = np.array([CLASSES.document_target(document) for document in documents], np.int8)
-    known = [CLASSES.token_targets(document) for document in documents]
+    labels = LabelSet.binary(CLASSES.negative, CLASSES.positive)
+    truth = labels.targets(documents).astype(np.int8)[:, None]  # (D, 1)
+    known = [labels.token_targets(document) for document in documents]
     tokens = [targets for targets in known if targets is not None]
     words = tokens if len(tokens) == len(documents) else None
-    return Evaluation(truth, truth, words, words).random()
+    return Evaluation(labels, truth, truth, words, words).random()
 
 
 def _trained(run: Run, data: SentimentData, name: str) -> StepResult:

@@ -85,7 +85,7 @@ def strongest_other(scores: Tensor) -> Tensor:
 
 
 def sides(scores: Tensor, outputs: str) -> tuple[Tensor, Tensor]:
-    """s+ of every class that is decided, and s-, what stands against it. Of two classes, the positive one is decided."""
+    """s+ of every class that is decided, and s-, what stands against it. Of two classes the positive one is decided."""
     if outputs == "independent":
         return scores[:, 1::2], scores[:, ::2]  # (T, C) each
     if scores.shape[1] == 2:

@@ -231,6 +231,7 @@ def _load_encoder(
         device=settings.device,
         dtype=settings.precision if cuda else "float32",
         max_length=place["max_length"],
+        download=bool(elsewhere),  # a received folder may name any encoder; only the user's word fetches one
     )
     if encoder.fingerprint != place["fingerprint"]:
         raise ModelError(

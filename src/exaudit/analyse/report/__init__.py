@@ -3,6 +3,8 @@
 from exaudit.analyse.report.blocks import (
     Beside,
     Documents,
+    Fold,
+    Matrix,
     Page,
     Plot,
     Section,
@@ -24,6 +26,8 @@ __all__ = [
     "Answers",
     "Beside",
     "Documents",
+    "Fold",
+    "Matrix",
     "Page",
     "Plot",
     "Section",

@@ -13,6 +13,8 @@ __all__ = [
     "Block",
     "Cell",
     "Documents",
+    "Fold",
+    "Matrix",
     "Page",
     "Plot",
     "Section",
@@ -86,6 +88,29 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Matrix:
+    """Counts of things by what they truly are (rows) and what they were decided to be (columns)."""
+
+    caption: str
+    names: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+    def table(self) -> Table:
+        """The same as a plain table; its columns have numbers, since names may be long."""
+        columns = ("truly", *(str(n) for n in range(1, len(self.names) + 1)), "in all")
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
+            (f"{n} {name}", *row, sum(row))
+            for n, (name, row) in enumerate(zip(self.names, self.counts, strict=True), 1)
+        )
+        return Table(self.caption, columns, rows)
+
+    def shade(self, row: int, column: int) -> int:
+        """How dark a cell is, from 0 to 9: by its share of the row."""
+        count, whole = self.counts[row][column], sum(self.counts[row])
+        return 0 if not count else max(1, round(9 * count / whole))
+
+
+@dataclass(frozen=True, slots=True)
 class Beside:
     """Tables to be read beside each other, where there is room."""
 
@@ -132,7 +157,15 @@ class Documents:
     shelf: Shelf
 
 
-Block = Text | Table | Beside | Plot | Documents
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks that are shown on demand, such as those of one of many classes."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block = Text | Table | Matrix | Beside | Plot | Documents | Fold
 
 
 @dataclass(frozen=True, slots=True)

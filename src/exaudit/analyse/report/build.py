@@ -10,23 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exaudit.analyse.decisions import true_classes
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.analyse.exemplars import ExemplarTable, choose
 from exaudit.analyse.features import By, Features
-from exaudit.analyse.reliability import Reliability
+from exaudit.analyse.reliability import MultiReliability, Reliability
 from exaudit.analyse.report.blocks import Documents, Page, Section
 from exaudit.analyse.report.documents import BUDGET, Shelf
 from exaudit.analyse.report.evaluation_tables import evaluation_section
 from exaudit.analyse.report.exemplar_tables import exemplar_section
 from exaudit.analyse.report.feature_tables import feature_data, feature_section
-from exaudit.analyse.report.reliability_plots import reliability_sections
-from exaudit.audit.audited import Audited
+from exaudit.analyse.report.reliability_plots import multi_reliability_sections, reliability_sections
 from exaudit.audit.auditor import Auditor
 from exaudit.audit.place import ModelPlace
+from exaudit.data.columns import listed
 from exaudit.data.document import Document
-from exaudit.data.labels import LabelNames
-from exaudit.model.labeler import Labeler
-from exaudit.model.scores import TokenScores
+from exaudit.data.labels import LabelSet
+from exaudit.model.folder import load_model
+from exaudit.model.model import Model
+from exaudit.model.scores import MultiScores, Scores, TokenScores
 
 __all__ = ["Answers", "reliability_page", "report_page"]
 
@@ -35,16 +37,16 @@ __all__ = ["Answers", "reliability_page", "report_page"]
 class Answers:
     """A file under a model: what the model says of each document and, where there is one, the support set."""
 
-    labeler: Labeler
+    model: Model
     auditor: Auditor | None  # None: there is no support set
-    labelled: list[TokenScores]
+    labelled: list[Scores]
     reference: NDArray[np.float64] | None  # distances of in-domain documents to their nearest exemplars
     title: str
 
     @classmethod
     def of(
         cls,
-        model: str | Path,
+        folder: str | Path,
         documents: Sequence[Document],
         *,
         title: str,
@@ -58,37 +60,34 @@ class Answers:
         reference : in-domain documents to compare distances with; those that the admission limits were fitted on by
             default.
         """
-        if not ModelPlace.of(model, support).has_support():
-            labeler = Labeler.load(model, device=device, encoder=encoder)
-            return cls(labeler, None, list(labeler.iter_label(documents, total=len(documents))), None, title)
-        auditor = Auditor.open(model, support=support, device=device, encoder=encoder)
+        if not ModelPlace.of(folder, support).has_support():
+            model = load_model(Path(folder), device=device, encoder=encoder)
+            return cls(model, None, list(model.iter_label(documents, total=len(documents))), None, title)
+        auditor = Auditor.open(folder, support=support, device=device, encoder=encoder)
         rule, admit = None if auditor.knn is None else "knn", auditor.admission is not None
         labelled = auditor.iter_label(documents, rule=rule, admit=admit, total=len(documents))  # type: ignore[arg-type]
-        answers: list[TokenScores] = list(labelled)
+        answers: list[Scores] = list(labelled)
         if reference is None and auditor.admission is not None:
             reference = auditor.admission.documents
         near = None
         if reference:
-            found = [a.neighbours for a in auditor.iter_label(reference, total=len(reference))]
+            found = [a.views[0].neighbours for a in auditor.iter_label(reference, total=len(reference))]
             near = np.concatenate([n.distances[:, 0] for n in found if n is not None]).astype(np.float64)
-        return cls(auditor.labeler, auditor, answers, near, title)
+        return cls(auditor.model, auditor, answers, near, title)
 
     @property
-    def names(self) -> LabelNames:
-        return self.labeler.names_
+    def labels(self) -> LabelSet:
+        return self.model.labels
 
     @property
     def has_labels(self) -> bool:
-        return all(self.names.document_target(s.document) is not None for s in self.labelled)
+        return all(true_classes(s.document, self.labels) is not None for s in self.labelled)
 
     def summary(self) -> list[str]:
         """What was looked at, and whose decisions these are."""
         words = sum(len(s.document.tokens) for s in self.labelled)
-        lines = [
-            f"{len(self.labelled):,} documents with {words:,} words, labelled {self.names.negative} or "
-            f"{self.names.positive} (the positive class)."
-        ]
-        if note := self.labeler.note_on_length([s.document for s in self.labelled]):
+        lines = [f"{len(self.labelled):,} documents with {words:,} words, labelled {_choice(self.labels)}."]
+        if note := self.model.note_on_length([s.document for s in self.labelled]):
             lines.append(note)
         if self.auditor is None:
             return [*lines, "Decisions are the model's own; there is no support set to check them against."]
@@ -102,7 +101,7 @@ class Answers:
                 f"Decisions on words are the K-NN's, which agreed with the model on {agreement:.1f}% of dev."
             )
         admission = self.auditor.admission
-        if admission is not None and admission.admission.is_stale(version):
+        if admission is not None and admission.is_stale(version):
             lines.append(
                 "The admission limits were fitted on another version of the support set: fit them again."
             )
@@ -110,27 +109,38 @@ class Answers:
 
     def limits(self) -> list[tuple[float, str]]:
         """The admission limits on the distance, for marks in a plot."""
-        if self.auditor is None or self.auditor.admission is None:
-            return []
-        farthest = self.auditor.admission.admission.token_limits.distance
+        if self.auditor is None or self.auditor.admission is None or self.labels.kind != "binary":
+            return []  # with many classes, there would be too many marks to read
+        farthest = self.auditor.admission.views[0].token_limits.distance
         return [
-            (limit, f"limit, {self.names.name(target)}")
+            (limit, f"limit, {self.labels.names[target]}")
             for target, limit in enumerate(farthest)
             if limit is not None
         ]
 
-    def exemplar_tables(self, count: int) -> list[ExemplarTable]:
+    def exemplar_tables(self, count: int) -> list[tuple[str, ExemplarTable]]:
+        """Tables with the class that each is about."""
         if self.auditor is None or not count:
             return []
         rule = None if self.auditor.knn is None else "knn"
-        chosen = [s.document for s in choose(self.labelled, self.names, count=count)]
-        found: list[Audited] = self.auditor.label(chosen, rule=rule, nearest=True)  # type: ignore[arg-type]
-        return [ExemplarTable.of(audited, self.names) for audited in found]
+        chosen = choose(self.labelled, self.labels, count=count)
+        found = self.auditor.label([scores.document for scores, _ in chosen], rule=rule, nearest=True)  # type: ignore[arg-type]
+        tables = []
+        for audited, (_, k) in zip(found, chosen, strict=True):
+            names = self.labels.views[k]
+            tables.append((names.positive, ExemplarTable.of(audited.views[k], names)))
+        return tables
 
 
 def reliability_page(answers: Answers) -> Page:
-    reliability = Reliability.of(answers.labelled, answers.names)
-    sections = reliability_sections(reliability, reference=answers.reference, limits=answers.limits())
+    reliability: Reliability | MultiReliability
+    if answers.labels.kind == "binary":
+        views = (view for scores in answers.labelled for view in scores.views)
+        reliability = Reliability.of(views, answers.labels.views[0])
+        sections = reliability_sections(reliability, reference=answers.reference, limits=answers.limits())
+    else:
+        reliability = MultiReliability.of(answers.labelled, answers.labels)
+        sections = multi_reliability_sections(reliability, reference=answers.reference)
     summary = answers.summary()
     if not sections:
         summary.append("No labels are known and there is no K-NN, so nothing can be said about reliability.")
@@ -148,16 +158,16 @@ def report_page(
 ) -> Page:
     """All of it on one page."""
     sections: list[Section] = []
-    data: dict[str, Any] = {"title": answers.title, "names": answers.names.to_json()}
+    data: dict[str, Any] = {"title": answers.title, "names": _names(answers.labels)}
     if answers.has_labels:
-        model = Evaluation.of(map(_as_model, answers.labelled), answers.names)
+        model = Evaluation.of(map(_as_model, answers.labelled), answers.labels)
         knn = None
         if answers.auditor is not None and answers.auditor.knn is not None:
-            knn = Evaluation.of(answers.labelled, answers.names)
+            knn = Evaluation.of(answers.labelled, answers.labels)
             data["evaluation_knn"] = knn.to_json()
         sections.append(evaluation_section(model, knn))
         data["evaluation"] = model.to_json(ci=True)
-    features = Features.of(answers.labelled, answers.labeler)
+    features = Features.of(answers.labelled, answers.model)
     sections.append(feature_section(features, sizes=sizes, by=by, top=top))
     data["features"] = feature_data(features, sizes=sizes, by=by, top=top)
     reliability = reliability_page(answers)
@@ -165,13 +175,33 @@ def report_page(
     data |= reliability.data
     tables = answers.exemplar_tables(exemplars)
     if tables:
-        sections.append(exemplar_section(tables))
-        data["exemplars"] = [table.to_json() for table in tables]
-    shelf = Shelf.of(answers.labelled, answers.names, budget=budget)
+        binary = answers.labels.kind == "binary"
+        sections.append(exemplar_section([table for _, table in tables], binary=binary))
+        data["exemplars"] = [table.to_json() | ({} if binary else {"class": name}) for name, table in tables]
+    shelf = Shelf.of(answers.labelled, answers.labels, budget=budget)
     sections.append(Section("The documents", (Documents(shelf),)))
     return Page(answers.title, tuple(answers.summary()), tuple(sections), data)
 
 
-def _as_model(scores: TokenScores) -> TokenScores:
+def _names(labels: LabelSet) -> dict[str, Any]:
+    if labels.kind != "binary":
+        return labels.to_json()
+    return {"negative": labels.names[0], "positive": labels.names[1], "others": list(labels.others)}
+
+
+def _choice(labels: LabelSet) -> str:
+    if labels.kind == "binary":
+        return f"{labels.names[0]} or {labels.names[1]} (the positive class)"
+    how = "one of the" if labels.kind == "multiclass" else "none, one or several of the"
+    return f"with {how} {len(labels)} classes {listed(labels.names)}"
+
+
+def _as_model(scores: Scores) -> Scores:
     """The same with the model's own decisions on words."""
+    if isinstance(scores, MultiScores):
+        return MultiScores(scores.document, tuple(map(_own, scores.views)), scores.one_of)
+    return _own(scores)
+
+
+def _own(scores: TokenScores) -> TokenScores:
     return TokenScores(scores.document, scores.output, scores.negative, scores.positive, scores.offset)

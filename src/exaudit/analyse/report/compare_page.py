@@ -10,7 +10,7 @@ from exaudit.analyse.features import By
 from exaudit.analyse.report.blocks import Block, Cell, Documents, Page, Section, Table, Text, Words
 from exaudit.analyse.report.documents import BUDGET, Shelf
 from exaudit.analyse.report.feature_tables import feature_data, feature_section
-from exaudit.data.labels import LabelNames
+from exaudit.data.labels import LabelSet
 
 __all__ = ["compare_page"]
 
@@ -61,8 +61,8 @@ def compare_page(
                 1,
             ),
         ]
-    shelf = Shelf.of(comparison.labelled, comparison.labeler.names_, budget=budget)
-    shelf = replace(shelf, names=LabelNames(f"A ({a})", f"B ({b})"))
+    shelf = Shelf.of(comparison.labelled, comparison.model.labels, budget=budget)
+    shelf = replace(shelf, labels=LabelSet.binary(f"A ({a})", f"B ({b})"))
     data = comparison.to_json() | {
         "features": feature_data(comparison.features, sizes=sizes, by=by, top=top),
     }
@@ -85,7 +85,7 @@ def _typical(comparison: Comparison) -> Section:
         rows: list[tuple[Cell, ...]] = []
         for ranked in comparison.features.documents(side, truth=side, top=5):
             scores = by_id[ranked.id]
-            true = comparison.labeler.names_.token_targets(scores.document)
+            true = comparison.model.labels.views[0].token_targets(scores.document)
             shown = slice(0, LONG)
             marks = None if true is None else true[shown].tolist()
             words = Words.of(scores.document.tokens[shown], scores.decisions[shown].tolist(), marks)

@@ -16,14 +16,15 @@ UNKNOWN = "The token labels of this document are not known."
 Line = tuple[Cell, ...]
 
 
-def exemplar_section(tables: Sequence[ExemplarTable]) -> Section:
+def exemplar_section(tables: Sequence[ExemplarTable], *, binary: bool = True) -> Section:
     """For each document its truth and decisions; for each word to check the same of its exemplar's document."""
+    what = "positive" if binary else "to carry the document's class"
     blocks: list[Block] = [
         Text(
-            "Each word that is decided positive, or truly is, with the word of the support set that is nearest to it, "
+            f"Each word that is decided {what}, or truly is, with the word of the support set that is nearest to it, "
             "the distance between the two, and the whole text in which that word stands. Documents are drawn at random."
         ),
-        _legend(),
+        _legend("positive" if binary else "as the class"),
     ]
     for table in tables:
         said = f"predicted {table.predicted}" + ("" if table.truth is None else f", truly {table.truth}")
@@ -38,7 +39,7 @@ def exemplar_section(tables: Sequence[ExemplarTable]) -> Section:
     return Section("Exemplars", tuple(blocks))
 
 
-def _legend() -> Table:
+def _legend(what: str) -> Table:
     def sign(underline: bool = False, **marks: Any) -> Words:
         return Words((Word("word", **marks),), underline)
 
@@ -47,11 +48,11 @@ def _legend() -> Table:
             sign(tag="3"),
             "the document's word at place 3, counted from 0; in the lines below it, its exemplar",
         ),
-        (sign(true=True), "in a line True: labelled positive"),
+        (sign(true=True), f"in a line True: labelled {what}"),
         (sign(tag="?"), "in a line True: the label of this word is not known"),
         (
             sign(True, decided=True),
-            "in a line Pred.: decided positive; of an exemplar's text, by the model itself",
+            f"in a line Pred.: decided {what}; of an exemplar's text, by the model itself",
         ),
         ("…", f"words left out: of a long text, the {LONG} words around the exemplar are shown"),
     )

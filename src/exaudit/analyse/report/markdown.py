@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from exaudit.analyse.report.blocks import Beside, Block, Cell, Documents, Page, Plot, Table, Text, Words
+from exaudit.analyse.report.blocks import (
+    Beside,
+    Block,
+    Cell,
+    Documents,
+    Fold,
+    Matrix,
+    Page,
+    Plot,
+    Table,
+    Text,
+    Words,
+)
+from exaudit.analyse.report.documents import Shelf
 
 __all__ = ["to_markdown"]
 
+CLASSES = " In brackets: the classes of a word."
 SHOWN = 20  # documents; the rest is for HTML and JSON
 
 
@@ -32,6 +46,13 @@ def _block(block: Block) -> Iterator[str]:
         for table in block.tables:
             yield from _table(table)
             yield ""
+    elif isinstance(block, Matrix):
+        yield from _table(block.table())
+    elif isinstance(block, Fold):
+        yield f"### {_plain(block.title)}"
+        for one in block.blocks:
+            yield ""
+            yield from _block(one)
     elif isinstance(block, Plot):
         yield f"**{_plain(block.title)}**  "
         yield _plain(block.description)
@@ -64,27 +85,40 @@ def _cell(cell: Cell, digits: int) -> str:
 
 def _documents(block: Documents) -> Iterator[str]:
     shelf = block.shelf
-    names = (shelf.names.negative, shelf.names.positive)
     yield f"{shelf.total:,} documents; the first {min(SHOWN, len(shelf.rows))} are shown here."
-    yield "Bold: decided; underlined: truly so, where known."
+    yield "Bold: decided; underlined: truly so, where known." + ("" if shelf.binary else CLASSES)
     yield ""
     for row in shelf.rows[:SHOWN]:
-        yield f"- {_plain(row['i'])}, {_head(row, names)}: {_text(row)}"
+        yield f"- {_plain(row['i'])}, {_head(row, shelf)}: {_text(row, shelf)}"
 
 
-def _head(row: dict[str, Any], names: tuple[str, str]) -> str:
-    head = f"predicted {_plain(names[row['p']])}"
+def _head(row: dict[str, Any], shelf: Shelf) -> str:
+    head = f"predicted {_plain(_classes(row['p'], shelf))}"
     if "t" in row:
-        head += f", truly {_plain(names[row['t']])}"
+        head += f", truly {_plain(_classes(row['t'], shelf))}"
     if "a" in row:
         head += ", admitted" if row["a"] else ", refused"
     return head
 
 
-def _text(row: dict[str, Any]) -> str:
-    decided, true = set(row["d"]), set(row.get("y", ()))
+def _classes(classes: int | list[int], shelf: Shelf) -> str:
+    numbers = [classes] if isinstance(classes, int) else classes
+    return ", ".join(shelf.labels.names[c] for c in numbers) or "none"
+
+
+def _text(row: dict[str, Any], shelf: Shelf) -> str:
     words = row["w"].split("\n")
-    return " ".join(_marked(word, n in decided, n in true) for n, word in enumerate(words))
+    if shelf.binary:
+        positive, true = set(row["d"]), set(row.get("y", ()))
+        return " ".join(_marked(word, n in positive, n in true) for n, word in enumerate(words))
+    decided, carried = ({n: classes for n, *classes in row.get(key, ())} for key in ("d", "y"))
+    shown = []
+    for n, word in enumerate(words):
+        tag = _classes(decided[n], shelf) if n in decided else ""
+        if n in carried and carried[n] != decided.get(n):
+            tag = f"{tag}; truly {_classes(carried[n], shelf)}".removeprefix("; ")
+        shown.append(_marked(word, n in decided, n in carried, tag))
+    return " ".join(shown)
 
 
 def _marked(text: str, decided: bool, underlined: bool, tag: str = "") -> str:

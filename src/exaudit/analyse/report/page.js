@@ -3,7 +3,7 @@
 (function () {
   const source = document.getElementById("documents");
   if (!source) return;
-  const { names, rows } = JSON.parse(source.textContent);
+  const { names, rows, kind } = JSON.parse(source.textContent);
   const form = document.getElementById("filters");
   const shelf = document.getElementById("shelf");
   const PER_PAGE = 20;
@@ -15,30 +15,54 @@
     if (text !== undefined) element.textContent = text;
     return element;
   };
-  const wrong = (row) => "t" in row && row.t !== row.p;
+  // Of two classes, a row has 0 or 1 and the places of positive words; from here on, lists of classes.
+  const several = kind !== undefined;
+  if (!several) rows.forEach((row) => {
+    row.p = [row.p];
+    if ("t" in row) row.t = [row.t];
+    for (const key of ["d", "y"]) if (row[key]) row[key] = row[key].map((place) => [place, 1]);
+  });
+  const carried = (pairs) => new Map((pairs || []).map(([place, ...classes]) => [place, classes]));
+  const called = (classes) => classes.map((c) => names[c]).join(", ") || "none";
+  const same = (a, b) => a.join() === b.join();
+  const wrong = (row) => "t" in row && !same(row.t, row.p);
 
   function word(row, sets, text, n) {
     const kinds = ["d", "y", "f"].filter((kind) => sets[kind].has(n));
+    if (several && sets.d.has(n)) kinds.push("c" + sets.d.get(n)[0] % 8);
     const span = make("span", kinds.join(" "), text);
-    const facts = ["score " + (row.s[n] / 100).toFixed(2)];
+    const facts = ["score " + (several ? "for " + names[row.b[n]] + " " : "") + (row.s[n] / 100).toFixed(2)];
     if (row.k) facts.push("K-NN " + (row.k[n] / 100).toFixed(2));
     if (row.n) facts.push("nearest exemplar at " + (row.n[n] / 10).toFixed(1));
     if (row.f) facts.push(sets.f.has(n) ? "refused" : "admitted");
-    if (row.y) facts.push(sets.y.has(n) ? "truly " + names[1] : "truly " + names[0]);
+    if (row.y && several) facts.push("truly " + called(sets.y.get(n) || []));
+    else if (row.y) facts.push(sets.y.has(n) ? "truly " + names[1] : "truly " + names[0]);
     span.title = facts.join(" · ");
     return span;
   }
 
+  // The classes of a word stand behind it, and once behind words in a row that have the same.
+  function labels(sets, n) {
+    const of = (place) => [sets.d.get(place) || [], sets.y.get(place) || []];
+    const [decided, truly] = of(n), [next, after] = of(n + 1);
+    if (same(decided, next) && same(truly, after)) return [];
+    return [
+      ...decided.map((c) => make("span", "l c" + c % 8, names[c])),
+      ...truly.filter((c) => !decided.includes(c)).map((c) => make("span", "m", names[c])),
+    ];
+  }
+
   function article(row) {
     const box = make("article", wrong(row) ? "wrong" : "");
-    let head = row.i + " · predicted " + names[row.p] + " (" + row.o.toFixed(2) + ")";
-    if ("t" in row) head += wrong(row) ? " · wrong: truly " + names[row.t] : " · right";
+    let head = row.i + " · predicted " + called(row.p) + " (" + row.o.toFixed(2) + ")";
+    if ("t" in row) head += wrong(row) ? " · wrong: truly " + called(row.t) : " · right";
     if ("a" in row) head += row.a ? " · admitted" : " · refused";
     box.append(make("h3", "", head));
     if (row.r) box.append(make("p", "reason", "Refused: " + row.r));
     const text = make("p");
-    const sets = { d: new Set(row.d), y: new Set(row.y), f: new Set(row.f) };
-    row.w.split("\n").forEach((token, n) => text.append(word(row, sets, token, n), " "));
+    const sets = { d: carried(row.d), y: carried(row.y), f: new Set(row.f) };
+    row.w.split("\n").forEach((token, n) =>
+      text.append(word(row, sets, token, n), ...(several ? labels(sets, n) : []), " "));
     if (row.c) text.append("… and " + row.c + " more words");
     box.append(text);
     return box;
@@ -56,11 +80,12 @@
 
   function filter() {
     const want = (name) => form.elements[name].value;
+    const has = (classes, wanted) => wanted === "none" ? !classes.length : classes.includes(Number(wanted));
     const text = want("text").toLowerCase();
     found = rows.filter((row) =>
       (!want("error") || ("t" in row && wrong(row) === (want("error") === "wrong"))) &&
-      (!want("predicted") || row.p === Number(want("predicted"))) &&
-      (!want("truth") || row.t === Number(want("truth"))) &&
+      (!want("predicted") || has(row.p, want("predicted"))) &&
+      (!want("truth") || ("t" in row && has(row.t, want("truth")))) &&
       (!want("admitted") || row.a === Number(want("admitted"))) &&
       (!text || row.w.replaceAll("\n", " ").toLowerCase().includes(text)));
     page = 0;

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit.analyse.reliability import Admitted, Measured, Reliability, histogram
-from exaudit.analyse.report.blocks import Block, Cell, Plot, Section, Series, Table
+from exaudit.analyse.reliability import Admitted, Measured, MultiReliability, Reliability, histogram
+from exaudit.analyse.report.blocks import Block, Cell, Fold, Plot, Section, Series, Table
 
-__all__ = ["reliability_sections"]
+__all__ = ["multi_reliability_sections", "reliability_sections"]
 
+ENOUGH = 5  # answers to draw a line of
+MOST = 5  # classes with a line each
+ADMITTED = ("", "answers", "n", "share", "accuracy", "F0.5")
 SHARES = tuple(n / 20 for n in range(1, 21))
 
 
@@ -20,8 +24,12 @@ def reliability_sections(
     *,
     reference: NDArray[np.float64] | None = None,
     limits: Sequence[tuple[float, str]] = (),
+    of: str = "",
 ) -> list[Section]:
-    """Bins by magnitude, cumulative quartiles, distances, and admitted share against accuracy."""
+    """Bins by magnitude, cumulative quartiles, distances, and admitted share against accuracy.
+
+    of : stands behind what is plotted, such as ", sports".
+    """
     sections: list[Section] = []
     blocks: list[Block] = []
     if (documents := reliability.documents) is not None:
@@ -33,14 +41,14 @@ def reliability_sections(
     by_magnitude = [m for m in reliability.tokens if m.trust is None]
     blocks = []
     if by_magnitude:
-        blocks += [_bin_plot("Words", by_magnitude, "f05"), _bin_plot("Words", by_magnitude, "accuracy")]
+        blocks += [_bin_plot(f"Words{of}", by_magnitude, metric) for metric in ("f05", "accuracy")]
     if reliability.approximation is not None:
         blocks += _approximation_plots(reliability)
     if by_magnitude:
-        blocks.append(_quartiles("Words", reliability, by_magnitude))
+        blocks.append(_quartiles(f"Words{of}", reliability, by_magnitude))
     if blocks:
         sections.append(Section("Reliability of the decisions on words", tuple(blocks)))
-    blocks = _coverage(reliability)
+    blocks = _coverage(reliability, of)
     if blocks:
         sections.append(Section("Answering less, more rightly", tuple(blocks)))
     if reliability.distances is not None:
@@ -48,6 +56,71 @@ def reliability_sections(
             Section("How near the support set is", (_distances(reliability.distances, reference, limits),))
         )
     return sections
+
+
+def multi_reliability_sections(
+    reliability: MultiReliability, *, reference: NDArray[np.float64] | None = None
+) -> list[Section]:
+    """The documents by how sure their class is; the words of each class folded; distances once."""
+    names = reliability.labels.names
+    sections: list[Section] = []
+    if (documents := reliability.documents) is not None:
+        given = {
+            name: one for name, one in zip(names, reliability.given, strict=True) if len(one.output) >= ENOUGH
+        }
+        blocks: list[Block] = [
+            _sureness_plot({"all classes": documents} | (given if len(given) <= MOST else {}))
+        ]
+        blocks.append(
+            _sureness_table({"all classes": documents} | dict(zip(names, reliability.given, strict=True)))
+        )
+        blocks.append(_coverage_plot("documents", [documents], "accuracy"))
+        if (admitted := reliability.admitted_documents) is not None:
+            (row,) = [row for row in _admitted_rows("documents", admitted, None) if row[1] == "admitted"]
+            blocks.append(Table("Admitted answers, in percent", ADMITTED[:-1], (row[:-1],), digits=1))
+        sections.append(Section("Reliability of the documents' labels", tuple(blocks)))
+    folds: list[Block] = []
+    for name, one in zip(names, reliability.classes, strict=True):
+        words = replace(one, documents=None, admitted_documents=None, distances=None)
+        own = [block for section in reliability_sections(words, of=f", {name}") for block in section.blocks]
+        if own:
+            folds.append(Fold(f"Words, {name}", tuple(own)))
+    if folds:
+        sections.append(Section("Reliability of the decisions on words", tuple(folds)))
+    if (distances := reliability.classes[0].distances) is not None:  # the same in all views
+        sections.append(Section("How near the support set is", (_distances(distances, reference, ()),)))
+    return sections
+
+
+def _sureness_plot(measured: Mapping[str, Measured]) -> Plot:
+    """A line for all classes together and, where they are few, one for each."""
+    series = []
+    for name, one in measured.items():
+        bins = one.bins()
+        series.append(Series(name, tuple(map(float, range(len(bins)))), tuple(b.accuracy for b in bins)))
+    first, last = (series[0].y[i] for i in (0, -1))
+    return Plot(
+        "Documents: accuracy by the output of the decided class",
+        f"{len(next(iter(measured.values())).output):,} answers sorted by the output of the class that was decided, "
+        f"into {len(series[0].x)} bins of equal size. From the smallest to the largest, the accuracy goes from "
+        f"{_two(first)} to {_two(last)}.",
+        "bins by the output of the decided class, largest last",
+        "accuracy",
+        tuple(series),
+        y_range=(0.0, 1.0),
+        x_names=tuple(_ordinal(n + 1) for n in range(len(series[0].x))),
+    )
+
+
+def _sureness_table(measured: Mapping[str, Measured]) -> Table:
+    """How right the surest quarter, half and all of the answers of a class are."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, one in measured.items():
+        by_n = {b.n: 100 * b.accuracy for b in one.quantiles()}
+        n = len(one.output)
+        rows.append((name, n, *(by_n.get(round(n * part / 4)) for part in (1, 2, 4))))
+    columns = ("decided", "documents", "surest quarter", "surest half", "all")
+    return Table("Documents: accuracy of the surest answers, in percent", columns, tuple(rows), digits=1)
 
 
 def _bin_plot(what: str, measured: Sequence[Measured], metric: str) -> Plot:
@@ -118,23 +191,22 @@ def _quartiles(what: str, reliability: Reliability, measured: Sequence[Measured]
     return Table(f"{what}: cumulative by quartile of the magnitude, from the largest", columns, tuple(rows))
 
 
-def _coverage(reliability: Reliability) -> list[Block]:
+def _coverage(reliability: Reliability, of: str = "") -> list[Block]:
     blocks: list[Block] = []
     if reliability.documents is not None:
         blocks.append(_coverage_plot("documents", [reliability.documents], "accuracy"))
     if reliability.tokens:
-        blocks.append(_coverage_plot("words", reliability.tokens, "f05"))
+        blocks.append(_coverage_plot("words", reliability.tokens, "f05", of))
     rows: list[tuple[Cell, ...]] = []
-    for name, admitted, of in (
+    for name, admitted, measured in (
         ("documents", reliability.admitted_documents, [reliability.documents]),
         ("words", reliability.admitted_tokens, [m for m in reliability.tokens if m.name == "K-NN"]),
     ):
         if admitted is not None:
-            rows += _admitted_rows(name, admitted, of[0] if of else None)
+            rows += _admitted_rows(name, admitted, measured[0] if measured else None)
     if rows:
-        columns = ("", "answers", "n", "share", "accuracy", "F0.5")
         blocks.append(
-            Table("Admitted answers beside all answers, in percent", columns, tuple(rows), digits=1)
+            Table("Admitted answers beside all answers, in percent", ADMITTED, tuple(rows), digits=1)
         )
     return blocks
 
@@ -160,7 +232,7 @@ def _admitted_rows(name: str, admitted: Admitted, every: Measured | None) -> lis
     ]
 
 
-def _coverage_plot(what: str, measured: Sequence[Measured], metric: str) -> Plot:
+def _coverage_plot(what: str, measured: Sequence[Measured], metric: str, of: str = "") -> Plot:
     label = "F0.5" if metric == "f05" else "accuracy"
     series = tuple(
         Series(
@@ -170,10 +242,10 @@ def _coverage_plot(what: str, measured: Sequence[Measured], metric: str) -> Plot
         )
         for one in measured
     )
-    told = [one for one, of in zip(series, measured, strict=True) if of.trust is None][-1]
+    told = [line for line, one in zip(series, measured, strict=True) if one.trust is None][-1]
     tenth, whole = told.y[1], told.y[-1]
     return Plot(
-        f"{label.capitalize()} of the {what} that are answered",
+        f"{label.capitalize()} of the {what} that are answered{of}",
         f"Answering only the most certain part. {told.name}: {_two(tenth)} on the first tenth, {_two(whole)} on all.",
         "share answered, in percent",
         label,
