@@ -24,9 +24,9 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from exaudit import __version__
 from exaudit._device import pick_device
 from exaudit._files import read_json, sha256_file, write_json
+from exaudit._version import __version__
 from exaudit.data.labels import LabelSet
 from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
