@@ -43,7 +43,7 @@ def word_f1(model: Model, documents: list[Document], labels: LabelSet) -> dict[s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "accuracy"), [("requests", 0.8), ("complaints", 0.5)])
+@pytest.mark.parametrize(("kind", "accuracy"), [("requests", 0.8), ("complaints", 0.3)])
 def test_one_run_for_all_classes(kind: SampleKind, accuracy: float) -> None:
     splits = sample_splits(kind, sizes={"train": 600, "dev": 150, "test": 150})
     known = [[d.without_token_labels() for d in splits[name]] for name in ("train", "dev")]
