@@ -15,6 +15,7 @@ from exaudit.data.document import Document
 from exaudit.data.excel import is_workbook, read_excel
 from exaudit.data.frames import table_records
 from exaudit.data.jsonl import read_jsonl
+from exaudit.data.labelled import labelled
 from exaudit.data.lines import LABELLED_LINE, read_labelled_lines, read_plain_lines
 from exaudit.data.notes import Notes
 from exaudit.data.records import Record, read_records
@@ -50,6 +51,7 @@ def iter_documents(
     token_labels: str | os.PathLike[str] | None = None,
     encoding: str | None = None,
     need_labels: bool = False,
+    skip_unlabelled: bool = False,
     untold: str | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Document]:
@@ -74,7 +76,10 @@ def iter_documents(
     encoding
         Of a text file; by default UTF-8, or what the file looks like.
     need_labels
-        A document without a label is an error.
+        Documents without a label are an error, which says how many there are. An empty cell, `nan`, `None`, `NA`,
+        `N/A` and `null` are no label.
+    skip_unlabelled
+        Leave such documents out, and say how many.
     untold
         The format of a file that does not tell its own.
     notes
@@ -108,21 +113,28 @@ def iter_documents(
     own.format = kind
     _check_options(kind, names, token_labels, encoding, label_separator)
     if kind in TEXT_FORMATS:
-        yield from _read_text(own, lines, names, token_labels, encoding, fields)
+        documents = _read_text(own, lines, names, token_labels, encoding, fields)
     elif kind == "excel":
-        yield from read_excel(source, own, columns=names, **fields)
+        documents = read_excel(source, own, columns=names, **fields)
     else:
-        yield from read_records(_records(source, kind), own, word="column", **fields)
+        documents = read_records(_records(source, kind), own, word="column", **fields)
+    yield from labelled(documents, own, need_labels=need_labels, skip_unlabelled=skip_unlabelled)
     if notes is None:
         own.issue_warnings()
 
 
 def read_documents(source: Source, **options: Any) -> list[Document]:
     """All documents of a file or of a table in memory, checked as a whole: there are some, and no two share an id.
+    Labels that differ in case alone are one, in its commonest spelling.
 
     Takes the options of `iter_documents`.
     """
-    return list(checked(iter_documents(source, **options), source))
+    notes = options.pop("notes", None)
+    own = Notes() if notes is None else notes
+    documents = list(checked(iter_documents(source, notes=own, **options), source))
+    if notes is None:
+        own.issue_warnings()
+    return own.spellings.unified(documents)
 
 
 def checked(documents: Iterable[Document], source: Source) -> Iterator[Document]:
