@@ -32,7 +32,8 @@ def fit(
         str, typer.Option(help="distance, magnitude or both: which limits apply to tokens.")
     ] = "both",
     quantile: Annotated[
-        float | None, typer.Option(help="Limits that this share of correct answers keeps, not their means.")
+        float | None,
+        typer.Option(min=0, max=1, help="Limits that this share of correct answers keeps, not their means."),
     ] = None,
     count: Annotated[
         bool, typer.Option("--count", help="Also limit the number of admitted tokens of a document.")
@@ -44,11 +45,14 @@ def fit(
     encoder: Encoder = None,
 ) -> None:
     """Fit the limits on the half of FILE that was K-NN dev, and store them."""
-    from typing import cast
+    from typing import cast, get_args
 
     from exaudit.decide.admission import AdmissionKind
+    from exaudit.errors import SettingError
 
-    documents = reading.read(file)
+    if kind not in get_args(AdmissionKind):
+        raise SettingError(f"`kind` is {kind!r}; choose one of {', '.join(get_args(AdmissionKind))}")
+    documents = reading.read(file, need_labels=True)
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         fitted = auditor.fit_admission(
             documents, kind=cast("AdmissionKind", kind), quantile=quantile, use_count=count

@@ -27,10 +27,9 @@ def check(
 ) -> None:
     """What is in this file, and what is wrong with it. Exit status 1 if something must be mended."""
     from exaudit.data.check import check as inspect
-    from exaudit.errors import DataError
+    from exaudit.data.source import check_path
 
-    if not file.exists():
-        raise DataError("there is no such file; check the path", file)
+    check_path(file)
     report = inspect(file, **asdict(reading))
     typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else name_options(report.render()))
     if report.errors:

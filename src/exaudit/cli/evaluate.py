@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.auditor import chosen_rule, opened
+from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
     Device,
@@ -54,11 +54,12 @@ def evaluate(
 
     chosen = chosen_rule(rule, knn)
     if chosen is None and not admit:
+        refuse_without_rule(support, stream)
         trained = load_model(model, device=device, encoder=encoder)
-        told = telling_length(trained, reading.iterate(file))
+        told = telling_length(trained, reading.iterate(file, need_labels=True))
         evaluation = Evaluation.of(trained.iter_label(told), trained.labels)
     else:
-        documents = reading.read(file)
+        documents = reading.read(file, need_labels=True)
         with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
             auditor.warn_of_overlap(documents)
             stale = auditor.staleness() if admit else None

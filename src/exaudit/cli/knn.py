@@ -28,12 +28,12 @@ def fit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Held-out documents; labels are not needed.")],
     reading: Reading,
     kind: Annotated[str, typer.Option(help="dist, const or equal: how exemplars are weighted.")] = "dist",
-    k: Annotated[int, typer.Option("-k", "--k", help="Exemplars for each token.")] = 8,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Exemplars for each token.")] = 8,
     exemplar_labels: Annotated[
         str, typer.Option(help="Labels in the label term: document, token, or auto.")
     ] = "auto",
-    epochs: Annotated[int, typer.Option(help="How often the learning half is seen.")] = 40,
-    seed: Annotated[int, typer.Option(help="Of the halves and of the order.")] = 0,
+    epochs: Annotated[int, typer.Option(min=1, help="How often the learning half is seen.")] = 40,
+    seed: Annotated[int, typer.Option(min=0, help="Of the halves and of the order.")] = 0,
     support: SupportAt = None,
     stream: Stream = False,
     as_json: AsJson = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.auditor import chosen_rule, opened
+from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
     Device,
@@ -52,6 +52,7 @@ def label(
     chosen = chosen_rule(rule, knn)
     documents = reading.iterate(file)
     if chosen is None and not admit:
+        refuse_without_rule(support, stream)
         loaded = load_model(model, device=device, encoder=encoder)
         with output(out) as stream_out:
             for scores in loaded.iter_label(telling_length(loaded, documents)):

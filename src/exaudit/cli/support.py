@@ -60,7 +60,9 @@ def build(
     restart: Annotated[
         bool, typer.Option("--restart", help="Do not go on with a build that was stopped; start again.")
     ] = False,
-    dtype: Annotated[str, typer.Option(help="float32, or float16 for half the space.")] = "float32",
+    dtype: Annotated[
+        str | None, typer.Option(help="float32 (the default), or float16 for half the space.")
+    ] = None,
     id_prefix: IdPrefix = "",
     support: SupportAt = None,
     author: Author = None,
@@ -70,7 +72,7 @@ def build(
     encoder: Encoder = None,
 ) -> None:
     """Make the support set: an exemplar for every token of FILE. A stopped build goes on when run again."""
-    documents = reading.read(file)
+    documents = reading.read(file, need_labels=True)
     with opened(model, support, device=device, encoder=encoder) as auditor:
         edit = auditor.build(
             _prefixed(documents, id_prefix),
@@ -103,8 +105,7 @@ def add(
     encoder: Encoder = None,
 ) -> None:
     """Add the documents of FILE, without training anything."""
-    documents = reading.read(file)
-    documents = _prefixed(documents, id_prefix)
+    documents = _prefixed(reading.read(file, need_labels=True), id_prefix)
     with opened(model, support, device=device, encoder=encoder) as auditor:
         _edit_or_preview(
             auditor,
@@ -255,6 +256,10 @@ def tag(
     as_json: AsJson = False,
 ) -> None:
     """Name a version; a named version survives `compact`."""
+    from exaudit.errors import SettingError
+
+    if delete and version is not None:
+        raise SettingError("--version is about a new name; --delete forgets one: leave one of them out")
     with opened(model, support) as auditor:
         if delete:
             _report(auditor.support.untag(name, author=author), as_json)
@@ -334,8 +339,11 @@ def _edit_or_preview(
 ) -> None:
     """Make an edit and report it; or, with a file to preview on, only tell what it would change there."""
     from exaudit.cli.files import read
+    from exaudit.errors import SettingError
 
     if preview is None:
+        if rule is not None:
+            raise SettingError("--rule is about the preview; leave it out, or add --preview FILE")
         _report(edit(auditor), as_json)
         return
     told = auditor.preview(edit, read(preview), rule=chosen_rule(rule, False))

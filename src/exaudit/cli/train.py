@@ -13,6 +13,7 @@ from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
     from exaudit.model.model import Model
+    from exaudit.model.settings import Settings
 
 __all__ = ["train"]
 
@@ -159,6 +160,7 @@ def train(
     start = None if init is None else load_model(init, device=device)
     if start is not None:
         _refuse_what_is_inherited(context)
+    _refuse_what_has_no_effect(context, settings)
     say(
         f"{len(documents):,} documents for training, {len(held_out) if held_out else 'a tenth of them'} for dev"
     )
@@ -189,11 +191,34 @@ def _refuse_what_is_inherited(context: typer.Context) -> None:
     from exaudit.model.settings import INHERITED
 
     for name in INHERITED:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if _is_given(context, name):
             raise SettingError(
                 f"`{name}` cannot go with `init`: the model to go on from has its own; leave it out"
             )
+
+
+def _refuse_what_has_no_effect(context: typer.Context, settings: Settings) -> None:
+    """What the library cannot tell from a default."""
+    from exaudit.errors import SettingError
+
+    cases = {
+        "`encoder=none` has no features to keep": (settings.encoder == "none", ["cache"]),
+        "`tune_encoder` leaves word embeddings out": (
+            settings.tune_encoder,
+            ["vocabulary", "word_dimension"],
+        ),
+        "`vocabulary=0` leaves word embeddings out": (settings.vocabulary == 0, ["word_dimension"]),
+        "`word_vectors` have a width of their own": (settings.word_vectors is not None, ["word_dimension"]),
+    }
+    for why, (holds, names) in cases.items():
+        for name in names:
+            if holds and _is_given(context, name):
+                raise SettingError(f"{why}: `{name}` has no effect; leave it out")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _closing(model: Model) -> list[str]:

@@ -19,7 +19,7 @@ from exaudit.data.labelled import labelled
 from exaudit.data.lines import LABELLED_LINE, read_labelled_lines, read_plain_lines
 from exaudit.data.notes import Notes
 from exaudit.data.records import Record, read_records
-from exaudit.data.source import Line, read_lines
+from exaudit.data.source import Line, check_path, read_lines
 from exaudit.data.table import read_table, split_row
 from exaudit.errors import DataError, SettingError
 
@@ -101,6 +101,7 @@ def iter_documents(
     lines: Iterator[Line] = iter(())
     if isinstance(source, str | os.PathLike):
         own.path = source
+        check_path(source)
         kind = format or _find_binary_format(source)
         if kind is None or kind in TEXT_FORMATS:
             read = read_lines(source, own, encoding)
@@ -108,6 +109,8 @@ def iter_documents(
             start = [text for _, text in head]
             kind = kind or _find_format(source, start, names, text_column, label_column, untold)
             lines = chain(head, read)
+        elif str(source) == "-":
+            raise DataError(f"standard input is read as text; save {kind} to a file and give that", source)
     else:
         own.path = kind = type(source).__name__
     own.format = kind
