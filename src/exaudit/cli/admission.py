@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from exaudit._files import to_json
 from exaudit.cli.auditor import opened
 from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt
 from exaudit.cli.reading import Reading, reads
@@ -85,7 +85,7 @@ def _print(auditor: Auditor, fitted: FittedAdmission, as_json: bool) -> None:
             "documents": len(fitted.documents),
             "stale": stale,
         }
-        typer.echo(json.dumps(value, ensure_ascii=False))
+        typer.echo(to_json(value))
         return
     for what, limit in limits_text(fitted.views, auditor.labels).items():
         typer.echo(f"{what:<34} {limit:>14}")

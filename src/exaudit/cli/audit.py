@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from exaudit._files import to_json
 from exaudit.cli.auditor import opened
 from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, clean, named, say
 from exaudit.cli.reading import Reading, reads
@@ -60,7 +60,7 @@ def audit(
         labels = auditor.labels
     if as_json:
         value = {**audited.to_json(labels), "evidence": [each.to_json() for each in evidence]}
-        typer.echo(json.dumps(value, ensure_ascii=False))
+        typer.echo(to_json(value))
         return
     _print(audited, evidence, labels)
     if auditor.knn is None:

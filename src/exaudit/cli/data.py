@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from exaudit._files import to_json
 from exaudit.cli.options import say
 from exaudit.cli.reading import Reading, reads
 from exaudit.cli.wording import name_options
@@ -31,7 +31,7 @@ def check(
 
     check_path(file)
     report = inspect(file, **asdict(reading))
-    typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else name_options(report.render()))
+    typer.echo(to_json(report.to_json()) if as_json else name_options(report.render()))
     if report.errors:
         raise typer.Exit(1)
 

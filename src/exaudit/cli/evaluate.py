@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from exaudit._files import to_json
 from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
@@ -79,6 +79,6 @@ def evaluate(
                     stale.count(one)
                 say(stale.render())
     if as_json:
-        typer.echo(json.dumps(evaluation.to_json(ci=ci)))
+        typer.echo(to_json(evaluation.to_json(ci=ci)))
     else:
         typer.echo(evaluation.render(ci=ci))

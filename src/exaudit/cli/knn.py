@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from exaudit._files import to_json
 from exaudit.cli.auditor import opened
 from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, clean
 from exaudit.cli.reading import Reading, reads
@@ -79,7 +79,7 @@ def _print(fitted: FittedKNN, labels: LabelSet, as_json: bool) -> None:
         value = fitted.to_json()
         if len(fitted.views) > 1:
             value["classes"] = list(labels.names)
-        typer.echo(json.dumps(value, ensure_ascii=False))
+        typer.echo(to_json(value))
         return
     knn, several = fitted.views[0].knn, len(fitted.views) > 1
     of_labels = "token labels" if knn.use_token_labels else "document labels"

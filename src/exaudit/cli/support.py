@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from exaudit._files import to_json
 from exaudit.cli.auditor import chosen_rule, opened
 from exaudit.cli.options import (
     AsJson,
@@ -207,7 +207,7 @@ def log(model: Model, support: SupportAt = None, as_json: AsJson = False) -> Non
     with opened(model, support) as auditor:
         edits, names = auditor.support.log(), auditor.support.tags()
     if as_json:
-        typer.echo(json.dumps([asdict(edit) for edit in edits], ensure_ascii=False))
+        typer.echo(to_json([asdict(edit) for edit in edits]))
         return
     for edit in edits:
         tags = "".join(f" [{name}]" for name, number in names.items() if number == edit.number)
@@ -230,7 +230,7 @@ def diff(
     with opened(model, support) as auditor:
         difference = auditor.support.diff(before, after)
     if as_json:
-        typer.echo(json.dumps(asdict(difference), ensure_ascii=False))
+        typer.echo(to_json(asdict(difference)))
         return
     known: dict[int | str, str] = {-1: "0", 0: "unknown", 1: "1"}  # of two classes
     lines = [f"+ {id}" for id in difference.added] + [f"- {id}" for id in difference.removed]
@@ -280,7 +280,7 @@ def show(
     with opened(model, support) as auditor:
         found = summary(auditor.support) if id is None else asdict(auditor.support.document(id))
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        typer.echo(to_json(found))
         return
     for key, value in found.items():
         if isinstance(value, dict):
@@ -302,7 +302,7 @@ def verify(model: Model, support: SupportAt = None, as_json: AsJson = False) -> 
             "tokens": len(found),
         }
     if as_json:
-        typer.echo(json.dumps(checked, ensure_ascii=False))
+        typer.echo(to_json(checked))
         return
     typer.echo(
         clean(
@@ -348,7 +348,7 @@ def _edit_or_preview(
         return
     told = auditor.preview(edit, read(preview), rule=chosen_rule(rule, False))
     if as_json:
-        typer.echo(json.dumps(told.to_json(), ensure_ascii=False))
+        typer.echo(to_json(told.to_json()))
         return
     for flip in told.flips:
         was, then = (
@@ -364,7 +364,7 @@ def _edit_or_preview(
 
 def _report(edit: Edit, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(asdict(edit), ensure_ascii=False))
+        typer.echo(to_json(asdict(edit)))
     else:
         typer.echo(clean(f"version {edit.number} ({edit.version[:8]}): {edit.what}"))
 

@@ -154,13 +154,13 @@ def train(
         precision="bfloat16" if bf16 else "float32",
         cache=None if cache is None else str(cache),
     )
+    _refuse_what_has_no_effect(context, settings)
     work = _work_folder(out, resume=resume, overwrite=overwrite)
     documents = reading.read(file, need_labels=True)
     held_out = None if dev is None else reading.read_beside(dev, need_labels=True)
     start = None if init is None else load_model(init, device=device)
     if start is not None:
         _refuse_what_is_inherited(context)
-    _refuse_what_has_no_effect(context, settings)
     say(
         f"{len(documents):,} documents for training, {len(held_out) if held_out else 'a tenth of them'} for dev"
     )
@@ -202,7 +202,7 @@ def _refuse_what_has_no_effect(context: typer.Context, settings: Settings) -> No
     from exaudit.errors import SettingError
 
     cases = {
-        "`encoder=none` has no features to keep": (settings.encoder == "none", ["cache"]),
+        "`encoder=none` runs no encoder": (settings.encoder == "none", ["bf16", "cache"]),
         "`tune_encoder` leaves word embeddings out": (
             settings.tune_encoder,
             ["vocabulary", "word_dimension"],

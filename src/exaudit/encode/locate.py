@@ -123,7 +123,7 @@ def _checked(name: str, folder: Path) -> Path:
         )
     if not any(path.is_file() for pattern in _TOKENIZERS for path in folder.glob(pattern)):
         raise EncoderError(
-            f"{name} has no tokenizer (tokenizer.json, vocab.txt or such), so words cannot be cut into its pieces; copy "
-            "the tokenizer's files beside the weights"
+            f"{name} has no tokenizer (tokenizer.json, vocab.txt or such), so words cannot be cut into its pieces; "
+            "copy the tokenizer's files beside the weights"
         )
     return folder

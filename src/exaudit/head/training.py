@@ -115,7 +115,7 @@ def train(
         weights = state.averaged(_MEMORY if config.stable and epoch > 1 else 0.0)
         with _weights(head, weights):
             record = {"epoch": epoch, "loss": loss, **evaluate(head, dev, by_tokens=config.by_tokens)}
-        check_finite(record["dev_loss"], epoch, "on dev")
+        check_finite(record["dev_loss"], epoch)
         history.epochs.append(record)
         if (
             history.best == 0
@@ -152,12 +152,12 @@ def _epoch(
     return check_finite(float(torch.stack(losses).mean()), epoch)
 
 
-def check_finite(loss: float, epoch: int, where: str = "in training") -> float:
+def check_finite(loss: float, epoch: int, advice: str = "try a smaller `learning_rate`") -> float:
     """The loss, if it is a number to go on with: after one that is not, every weight is lost."""
     if not math.isfinite(loss):
         raise SettingError(
-            f"the loss {where} is {loss} in epoch {epoch}, so that nothing can be learnt any more; try a smaller "
-            "`learning_rate`, and look for odd texts with `exaudit data check`; an encoder may be damaged, too"
+            f"the loss is {loss} in epoch {epoch}, so that nothing can be learnt any more; {advice}, look for odd "
+            "texts (exaudit data check), and make sure that the encoder is not damaged"
         )
     return loss
 

@@ -105,7 +105,7 @@ def tune(
             optimizer.step()
             schedule.step()
             losses.append(loss.detach())
-        mean = check_finite(float(torch.stack(losses).mean()), epoch, "of tuning")
+        mean = check_finite(float(torch.stack(losses).mean()), epoch, "tune in full precision")
         if report is not None:
             report({"tuning_epoch": epoch, "loss": mean})
     encoder.module.eval()

@@ -127,13 +127,9 @@ def _check_effects(settings: Settings, init: Model | None) -> None:
     if settings.encoder == "none":
         if settings.tune_encoder:
             raise SettingError("there is no encoder to tune: `tune_encoder` cannot go with `encoder=none`")
-        asked = {"layers": settings.layers, "max_length": settings.max_length}
-        if settings.precision != "float32":
-            asked["precision"] = settings.precision
-        if of_encoder := [f"`{name}`" for name, value in asked.items() if value is not None]:
-            raise SettingError(
-                f"{of_encoder[0]} is about an encoder and cannot go with `encoder=none`; leave it out"
-            )
+        for name, default in (("layers", None), ("max_length", None), ("precision", "float32")):
+            if getattr(settings, name) != default:
+                raise SettingError(f"`{name}` is about an encoder, and `encoder=none` has none; leave it out")
     if settings.vocabulary == 0 and settings.word_vectors is not None:
         raise SettingError("`word_vectors` are for words with an embedding, and `vocabulary=0` has none")
     if settings.boundary == "documents" and settings.loss != "document":
