@@ -74,7 +74,8 @@ def _document(text: str, id: str | None, reading: Reading, *, is_text: bool) -> 
     path = Path(text)
     if is_text or not _is_file(text):
         if id is not None or reading != Reading():
-            raise SettingError("--id and the options of reading files go with a file, not with a text")
+            option = "the options of reading files go" if id is None else "--id goes"
+            raise SettingError(f"{option} with a file, and this is a text: {text[:80]!r}")
         if not text.split():
             raise SettingError("the text has no words; give some, or a file")
         return Document.from_text(text, id="text")

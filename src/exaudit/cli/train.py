@@ -201,12 +201,10 @@ def _refuse_what_has_no_effect(context: typer.Context, settings: Settings) -> No
     """What the library cannot tell from a default."""
     from exaudit.errors import SettingError
 
+    no_encoder, tuned = settings.encoder == "none", settings.tune_encoder and settings.encoder != "none"
     cases = {
-        "`encoder=none` runs no encoder": (settings.encoder == "none", ["bf16", "cache"]),
-        "`tune_encoder` leaves word embeddings out": (
-            settings.tune_encoder,
-            ["vocabulary", "word_dimension"],
-        ),
+        "`encoder=none` runs no encoder": (no_encoder, ["bf16", "cache"]),
+        "`tune_encoder` leaves word embeddings out": (tuned, ["vocabulary", "word_dimension"]),
         "`vocabulary=0` leaves word embeddings out": (settings.vocabulary == 0, ["word_dimension"]),
         "`word_vectors` have a width of their own": (settings.word_vectors is not None, ["word_dimension"]),
     }

@@ -49,7 +49,13 @@ def locate(name: str, *, download: bool = True) -> Path:
             if download
             else f"fetch it with `hf download {name}`, or give the folder of a copy",
         )
-    return _checked(name, folder)
+    _checked(name, folder)
+    if not any(path.is_file() for pattern in _TOKENIZERS for path in folder.glob(pattern)):
+        raise EncoderError(
+            f"{name} has no tokenizer (tokenizer.json, vocab.txt or such), so words cannot be cut into its pieces; "
+            "copy the tokenizer's files beside the weights"
+        )
+    return folder
 
 
 def fingerprint(folder: Path) -> str:
@@ -120,10 +126,5 @@ def _checked(name: str, folder: Path) -> Path:
         raise EncoderError(
             f"{name} has no model.safetensors; pickled weights (.bin) can run code and are not read: convert them "
             "with transformers' save_pretrained"
-        )
-    if not any(path.is_file() for pattern in _TOKENIZERS for path in folder.glob(pattern)):
-        raise EncoderError(
-            f"{name} has no tokenizer (tokenizer.json, vocab.txt or such), so words cannot be cut into its pieces; "
-            "copy the tokenizer's files beside the weights"
         )
     return folder
