@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["read_json", "replace_file", "sha256_file", "write_json"]
+from exaudit.errors import ModelError
+
+__all__ = ["read_json", "replace_file", "sha256_file", "to_json", "write_json"]
 
 
 @contextmanager
@@ -33,9 +35,20 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def to_json(value: Any, **layout: Any) -> str:
+    """The one way in which figures leave as JSON, which knows no NaN: readers of other languages stop at one."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, **layout)
+    except ValueError:
+        raise ModelError(
+            "a figure is not a number (NaN or infinite), so nothing was written; the weights of the model or of its "
+            "encoder may be damaged: restore them, or train again"
+        ) from None
+
+
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
     with replace_file(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(to_json(value, indent=2) + "\n", encoding="utf-8")
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:

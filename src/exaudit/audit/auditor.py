@@ -378,7 +378,7 @@ class Auditor:
         *,
         everything: bool = False,
         resume: bool = True,
-        dtype: str = "float32",
+        dtype: str | None = None,
         author: str | None = None,
         reason: str = "",
     ) -> Edit:
@@ -390,7 +390,12 @@ class Auditor:
         labelled = edits.labelled(documents, self.labels)
         if self._support is None and self._place is not None and not self._place.has_support():
             self.model.label(labelled[:1], exemplars=True)  # a model without exemplars says so first
-            self._support = self._place.create_support(dtype=dtype, author=author, reason=reason)
+            self._support = self._place.create_support(dtype=dtype or "float32", author=author, reason=reason)
+        elif dtype not in (None, self.support.header.dtype):
+            raise SettingError(
+                f"the support set keeps its vectors as {self.support.header.dtype}; leave out `dtype`, or remove the "
+                "support set and build it anew"
+            )
         return edits.build(
             self.model,
             self.support,

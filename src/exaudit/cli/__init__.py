@@ -36,6 +36,11 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
     except Exception as error:
         if debug:
             raise
+        if (
+            type(error).__name__ == "NoArgsIsHelpError"
+        ):  # the help is its message, where it was not printed yet
+            print(error.format_message(), end="")  # type: ignore[attr-defined]
+            return 0
         if _is_usage(error):
             return _fail(_usage_message(error), 2)
         if isinstance(error, ExauditError):
