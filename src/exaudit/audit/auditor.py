@@ -30,7 +30,7 @@ from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SettingError, SupportError
 from exaudit.model.documents import as_documents
 from exaudit.model.model import Model
-from exaudit.model.scores import Scores
+from exaudit.model.scores import Scores, TokenScores
 from exaudit.support.history import Edit
 from exaudit.support.memory import MemorySupportSet
 from exaudit.support.support_set import SupportSet
@@ -216,7 +216,8 @@ class Auditor:
         about: str | None = None,
         k: int | None = None,
     ) -> tuple[AuditedScores, list[Evidence]]:
-        """A document with its decisions, and the evidence for some of its tokens (the positive ones by default).
+        """A document with its decisions, and the evidence for some of its tokens: by default the positive ones and, if
+        the document is negative, those that speak for the negative class.
 
         Parameters
         ----------
@@ -231,6 +232,8 @@ class Auditor:
             self._fitted_policy(),
         )
         decided = [own.decisions for c, own in enumerate(scores.views) if view in (None, c)]
+        if isinstance(scores, TokenScores) and not scores.decision:
+            decided.append(scores.evidence < 0)
         asked = np.flatnonzero(np.any(decided, axis=0)).tolist() if tokens is None else list(tokens)
         with self._near.index() as index:
             k = k or (policy.k if policy.knns else min(K, len(index)))
@@ -266,7 +269,7 @@ class Auditor:
             trial = copy.copy(self)
             trial._support, trial._neighbourhood = MemorySupportSet.preview(self.support), None
             made = edit(trial)
-            for part in parts(as_documents(documents)):
+            for part in parts(as_documents(documents, cut=self.model.settings.tokens)):
                 scores = self.model.label(part, exemplars=True)
                 before += self._decided(policy, index, scores)
                 with index.trying(trial.support) as tried:
@@ -304,7 +307,7 @@ class Auditor:
         seed
             Of the split and of the order.
         """
-        dev = as_documents(documents)
+        dev = as_documents(documents, cut=self.model.settings.tokens)
         self.warn_of_overlap(dev)
         searched = self._searched(dev, k)
         if use_token_labels is None:
@@ -339,7 +342,11 @@ class Auditor:
         limits for documents need document labels.
         """
         wanted = set(self._need_knn().dev_documents)
-        dev = [document for document in as_documents(documents) if document.id in wanted]
+        dev = [
+            document
+            for document in as_documents(documents, cut=self.model.settings.tokens)
+            if document.id in wanted
+        ]
         if len(dev) < len(wanted):
             raise SupportError(
                 f"only {len(dev)} of the {len(wanted)} documents that were K-NN dev are given; fit the limits on the "
@@ -387,7 +394,7 @@ class Auditor:
         A build that was stopped, at any moment and by any means, goes on when it is started again with the same
         documents, and ends with the same set.
         """
-        labelled = edits.labelled(documents, self.labels)
+        labelled = edits.labelled(documents, self.model)
         if self._support is None and self._place is not None and not self._place.has_support():
             self.model.label(labelled[:1], exemplars=True)  # a model without exemplars says so first
             self._support = self._place.create_support(dtype=dtype or "float32", author=author, reason=reason)
@@ -410,7 +417,7 @@ class Auditor:
         self, documents: Sequence[Any], *, replace: bool = False, author: str | None = None, reason: str = ""
     ) -> Edit:
         """Add labelled documents, as one edit; with `replace` in place of those of the same id."""
-        labelled = edits.labelled(documents, self.labels)
+        labelled = edits.labelled(documents, self.model)
         return edits.add(self.model, self.support, labelled, replace=replace, author=author, reason=reason)
 
     def relabel(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
@@ -464,7 +471,7 @@ class Auditor:
 
     def _scored(self, document: Any, tokens: Sequence[int]) -> Scores:
         """One document with its vectors; the tokens asked for must be there."""
-        (scores,) = self.model.label(as_documents([document]), exemplars=True)
+        (scores,) = self.model.label(as_documents([document], cut=self.model.settings.tokens), exemplars=True)
         for n in tokens:
             if not 0 <= n < len(scores.document.tokens):
                 count = len(scores.document.tokens)

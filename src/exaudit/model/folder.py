@@ -108,6 +108,7 @@ def _changing(model: Model) -> dict[str, Any]:
     return {
         "word_boundaries": list(model.word_boundaries),
         "document_boundaries": list(model.document_boundaries),
+        "negative_boundary": model.negative_boundary,
         "record": model.record,
     }
 
@@ -196,6 +197,8 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         for each in boundaries:
             if len(each) != len(labels.views):
                 raise ModelError(f"{path} is damaged: {len(each)} boundaries for {len(labels.views)} classes")
+        negative = description.get("negative_boundary")  # until 0.1 there was none
+        negative = None if negative is None else float(negative)
         place, record, by_tokens = (description[key] for key in ("encoder", "record", "by_tokens"))
     except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
         if isinstance(error, ExauditError):
@@ -217,6 +220,7 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         word_boundaries=tuple(float(b) for b in boundaries[0]),
         document_boundaries=tuple(float(b) for b in boundaries[1]),
         record=record,
+        negative_boundary=negative,
     )
 
 
