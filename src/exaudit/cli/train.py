@@ -131,6 +131,7 @@ def train(
     ] = None,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
+    from exaudit._files import make_folder
     from exaudit.model.folder import load_model, save_model
     from exaudit.model.options import RunOptions
     from exaudit.model.settings import Settings
@@ -178,7 +179,7 @@ def train(
         say(f"note: {note}; choose another with `encoder`")
     if work.exists() and not resume:
         shutil.rmtree(work)
-    work.mkdir(parents=True, exist_ok=True)
+    make_folder(work)
     options = RunOptions(work, resume, lambda record: _report(record, settings.head_epochs))
     try:
         model = fit(settings, documents, held_out, init=start, options=options)
@@ -189,7 +190,7 @@ def train(
         else:
             shutil.rmtree(work, ignore_errors=True)
         raise
-    shutil.rmtree(work)
+    shutil.rmtree(work)  # only now: the model is on the disk
     for line in _closing(model):
         say(line)
     if aside is not None:

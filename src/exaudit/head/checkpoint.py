@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from exaudit._files import replace_file
-from exaudit.errors import ModelError
+from exaudit.errors import ModelError, ModelWarning
 from exaudit.head.adadelta import Adadelta
 from exaudit.head.network import Head
 
@@ -64,14 +65,18 @@ class TrainingState:
             )
 
     def restore(self, path: Path, identity: str) -> None:
+        """Go on from a checkpoint. From a damaged one nothing can be taken: training starts anew, to the same end."""
         try:
             with safe_open(path, "pt") as file:
                 metadata = file.metadata() or {}
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
         except SafetensorError as error:
-            raise ModelError(
-                f"{path}: the checkpoint is damaged ({error}); delete it and train anew"
-            ) from error
+            warnings.warn(
+                f"{path}: the checkpoint is damaged ({error}), so this part of the training starts anew",
+                ModelWarning,
+                stacklevel=3,
+            )
+            return
         if metadata.get("identity") != identity:
             raise ModelError(
                 f"{path}: the checkpoint is of a run with other settings or other data; "

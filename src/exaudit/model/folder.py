@@ -7,15 +7,13 @@
     README.md           the model card, for people
     support/            the support set, once there is one (see exaudit.support), with knn.json and admission.json
 
-A folder is written beside its place and renamed, so there is a whole model or none. What is replaced was written by
-exaudit: anything else is refused, and a model with a support set, or with files of somebody else, is put aside.
+A folder is written beside its place, synced, and exchanged with what is there, so there is the old model or the new
+one, whole, whatever happens to the machine. What is replaced was written by exaudit: anything else is refused, and a
+model with a support set, or with files of somebody else, is put aside.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 import warnings
 from itertools import count
 from pathlib import Path
@@ -25,7 +23,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from exaudit._device import pick_device
-from exaudit._files import read_json, sha256_file, write_json
+from exaudit._files import (
+    folder_beside,
+    make_folder,
+    put_folder,
+    read_json,
+    replace_file,
+    sha256_file,
+    write_json,
+)
 from exaudit._version import __version__
 from exaudit.data.labels import LabelSet
 from exaudit.encode.locate import fingerprint
@@ -69,24 +75,14 @@ def save_model(model: Model, path: Path, *, overwrite: bool = False, backup: boo
         a support set, which may hold edits, or files that exaudit did not write.
     """
     check_place(path, overwrite=overwrite)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
-    aside = None
-    try:
-        temporary.chmod(0o755)
-        _write(model, temporary)
-        if path.is_dir() and any(path.iterdir()):
-            kept = backup and bool({entry.name for entry in path.iterdir()} - OURS)
-            aside = _free(path) if kept else temporary.with_suffix(".old")
-            path.rename(aside)
-        elif path.is_dir():
-            path.rmdir()
-        os.replace(temporary, path)
-        if aside is not None and not kept:
-            shutil.rmtree(aside)
-            aside = None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    make_folder(path.parent)
+    with folder_beside(path) as draft:
+        _write(model, draft)
+        there = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+        aside = _free(path) if backup and there - OURS else None
+        put_folder(
+            draft, path, replace=True, aside=aside
+        )  # only then is the old model deleted, or known as `aside`
     return aside
 
 
@@ -101,7 +97,7 @@ def update_model(model: Model, path: Path) -> None:
         description.pop(old, None)
     description |= {"schema": SCHEMA, "labels": model.labels.to_json()}
     write_json(path / "model.json", description)
-    (path / "README.md").write_text(card(description), encoding="utf-8")
+    _write_card(path, description)
 
 
 def _changing(model: Model) -> dict[str, Any]:
@@ -145,7 +141,12 @@ def _write(model: Model, path: Path) -> None:
         "files": {name: sha256_file(path / name) for name in files},
     }
     write_json(path / "model.json", description)
-    (path / "README.md").write_text(card(description), encoding="utf-8")
+    _write_card(path, description)
+
+
+def _write_card(path: Path, description: dict[str, Any]) -> None:
+    with replace_file(path / "README.md") as temporary:
+        temporary.write_text(card(description), encoding="utf-8")
 
 
 def read_description(path: Path) -> dict[str, Any]:

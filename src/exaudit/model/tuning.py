@@ -16,7 +16,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from exaudit._files import replace_file
+from exaudit._files import folder_beside, put_folder, replace_file
 from exaudit.encode.transformer import Transformer
 from exaudit.head.network import Head
 from exaudit.head.tuning import TuningConfig, tune
@@ -64,7 +64,9 @@ def tune_or_resume(
             tune(
                 encoder, head, texts, data.labels, config, groups=groups, report=_named(options.report, name)
             )
-            encoder.save(kept)
+            with folder_beside(kept) as draft:
+                encoder.save(draft)
+                put_folder(draft, kept, replace=True)
             tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
             with replace_file(weights) as beside:  # last: it says all is there
                 save_file(tensors, beside, {"identity": identity})

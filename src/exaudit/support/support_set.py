@@ -11,6 +11,7 @@ import threading
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -75,6 +76,10 @@ class SupportSet(ABC):
     @abstractmethod
     def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
         """Texts, tokens and meta of documents (labels are filled in by the caller)."""
+
+    def _writing(self) -> AbstractContextManager[None]:
+        """Held from the draft of an edit until it is recorded."""
+        return nullcontext()
 
     def compact(self, *, author: str | None = None, reason: str = "") -> Edit:
         """Reclaim the space of what neither this version nor a tagged one needs.
@@ -371,7 +376,7 @@ class SupportSet(ABC):
 
     def _commit(self, draft: Callable[[State], Entry], author: str | None, reason: str) -> Edit:
         """Draft an entry on top of the log's end and append it; again if another writer was faster."""
-        with self._lock:
+        with self._lock, self._writing():
             for _ in range(_ATTEMPTS):
                 self.refresh()
                 state = self._state

@@ -5,9 +5,12 @@ Only this module and `store` know Lance.
 
 from __future__ import annotations
 
+import errno
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import lance
@@ -18,16 +21,31 @@ from lance.optimize import Compaction
 
 from exaudit.errors import SupportError
 
-__all__ = ["KeyedTable", "Table"]
+__all__ = ["KeyedTable", "Table", "folder_of"]
 
 Numbers = npt.NDArray[np.int64]
+_FOLDERS = ("data", "_deletions", "_transactions", "_versions")  # of a table
+
+
+def folder_of(uri: str) -> Path | None:
+    """The folder that a location means; None for an object store."""
+    local = uri.removeprefix("file://")
+    return None if "://" in local else Path(local)
 
 
 class Table:
-    """A table in a folder or at an object-store URL."""
+    """A table in a folder or at an object-store URL.
 
-    def __init__(self, uri: str, rows_per_file: int = 1 << 20) -> None:
+    pinned : the version that counts, where there is one; without, it is the newest. What is newer than the pinned
+        version was written by an edit that has not ended, or never will: nobody reads it.
+    """
+
+    def __init__(
+        self, uri: str, pinned: Callable[[], int | None] = lambda: None, rows_per_file: int = 1 << 20
+    ) -> None:
         self.uri, self.rows_per_file = uri, rows_per_file
+        self.folder = folder_of(uri)
+        self._pinned = pinned
         self._dataset: Any = None
 
     @contextmanager
@@ -59,13 +77,26 @@ class Table:
             lance.write_dataset(rows, self.uri, mode="create")
 
     def latest(self) -> Any:
-        """The newest version of the table."""
+        """The version of the table that counts."""
         with self.doing("read"):
-            if self._dataset is None:
-                self._dataset = lance.dataset(self.uri)
-            else:
-                self._dataset.checkout_latest()
-        return self._dataset
+            while True:
+                version = self._pinned()
+                try:
+                    if self._dataset is None:
+                        self._dataset = lance.dataset(self.uri, version=version)
+                    elif version is None:
+                        self._dataset.checkout_latest()
+                    elif version != self._dataset.version:
+                        self._dataset = self._dataset.checkout_version(version)
+                    return self._dataset
+                except (OSError, ValueError):
+                    if self._pinned() == version:  # else another process has just compacted the table
+                        raise
+
+    def newest(self) -> Any:
+        """The last version that was written, for those who write more."""
+        with self.doing("read"):
+            return lance.dataset(self.uri)
 
     def append(self, rows: pa.Table) -> None:
         """Add rows, all or none of them. They come last only as long as nobody shrinks the table meanwhile."""
@@ -88,7 +119,7 @@ class Table:
 
     def merge_files(self, limit: int) -> None:
         """Keep a table of many small appends quick to read."""
-        dataset = self.latest()
+        dataset = self.newest()
         try:
             if len(dataset.get_fragments()) >= limit:
                 dataset.optimize.compact_files()
@@ -96,26 +127,103 @@ class Table:
             return
 
     def delete(self, condition: str) -> None:
-        dataset = self.latest()
+        dataset = self.newest()
         with self.doing("write to"):
             dataset.delete(condition)
 
-    def shrink(self) -> None:
+    def shrink(self) -> Iterator[None]:
         """Reclaim deleted rows and old versions, one file at a time, so that the table never takes twice its space.
 
-        Files that another writer is just writing are left alone.
+        Each time it yields there is a new version, for the caller to make safe; then the old ones go. Without a
+        lock, files that another writer is just writing are left alone.
         """
-        dataset = self.latest()
         options = {"target_rows_per_fragment": self.rows_per_file, "materialize_deletions_threshold": 0.0}
         with self.doing("compact"):
-            dataset.cleanup_old_versions(older_than=timedelta(0))
-            for _ in range(len(dataset.get_fragments())):
-                tasks = Compaction.plan(dataset, options).tasks
+            dataset = self.newest()
+            tasks = Compaction.plan(dataset, options).tasks
+            self._check_room(tasks)
+            for _ in range(len(dataset.get_fragments()) + 1):
+                if tasks:
+                    Compaction.commit(dataset, [tasks[0].execute(dataset)])
+                yield
+                dataset = self.newest()
+                locked = self._pinned() is not None
+                dataset.cleanup_old_versions(older_than=timedelta(0), delete_unverified=locked)
                 if not tasks:
-                    break
-                Compaction.commit(dataset, [tasks[0].execute(dataset)])
-                dataset.checkout_latest()
-                dataset.cleanup_old_versions(older_than=timedelta(0))
+                    return
+                tasks = Compaction.plan(dataset, options).tasks
+
+    def _check_room(self, tasks: Sequence[Any]) -> None:
+        """Refuse to start where a file could not be written again before the old one goes."""
+        sizes = [
+            sum(file.file_size_bytes or 0 for part in task.fragments for file in part.files) for task in tasks
+        ]
+        if self.folder is not None and shutil.disk_usage(self.folder).free < max(sizes, default=0):
+            raise OSError(errno.ENOSPC, f"No space left on device for a file of {max(sizes) >> 20} MB")
+
+    # On the disk, where there is one. Lance itself syncs nothing.
+
+    def unsynced(self) -> tuple[int, list[Path]]:
+        """The newest version, and the files and folders to sync so that the disk has it, given the pinned one."""
+        newest, pinned = self.newest(), self._pinned()
+        if self.folder is None or newest.version == pinned:
+            return int(newest.version), []
+        with self.doing("write to"):
+            known = set() if pinned is None else self._files(lance.dataset(self.uri, version=pinned))
+            manifests = [file for version, file in self._manifests() if version > (pinned or 0)]
+            folders = [self.folder / name for name in ("data", "_deletions", "_versions")]
+            if pinned is None:  # made once, at the start, lest there be more to sync whenever Lance adds one
+                for folder in folders:
+                    folder.mkdir(exist_ok=True)
+                folders += [self.folder, self.folder.parent]
+            new = self._files(newest) - known
+            touched = {file.parent for file in (*new, *manifests)}
+            return int(newest.version), [
+                *new,
+                *manifests,
+                *(f for f in folders if pinned is None or f in touched),
+            ]
+
+    def roll_back(self) -> None:
+        """Forget versions beyond the pinned one: the edits that wrote them were never finished."""
+        pinned = self._pinned()
+        with self.doing("write to"):
+            for version, manifest in self._manifests():
+                if pinned is not None and version > pinned:
+                    manifest.unlink()
+
+    def leftovers(self, since: float) -> list[Path]:
+        """Files of edits that were never finished, begun after `since`."""
+        if self.folder is None:
+            return []
+        with self.doing("read"):
+            needed = self._files(self.latest())
+            pinned = self._pinned()
+            found = [file for version, file in self._manifests() if pinned is not None and version > pinned]
+            for name in _FOLDERS:
+                for file in (self.folder / name).glob("*"):
+                    unfinished = file.name.startswith(".tmp") or "#" in file.name
+                    loose = name != "_versions" and file not in needed and file.stat().st_mtime > since
+                    if unfinished or loose:
+                        found.append(file)
+            return found
+
+    def _files(self, dataset: Any) -> set[Path]:
+        """The files with the rows of a version."""
+        assert self.folder is not None
+        files = set()
+        for fragment in dataset.get_fragments():
+            files |= {self.folder / "data" / file.path for file in fragment.metadata.files}
+            if deletions := fragment.deletion_file():
+                files.add(self.folder / deletions)
+        return files
+
+    def _manifests(self) -> list[tuple[int, Path]]:
+        """Versions and their files. Lance counts down in the names, so that the newest comes first."""
+        assert self.folder is not None
+        files = (self.folder / "_versions").glob("*.manifest")
+        numbered = [(int(file.stem), file) for file in files if file.stem.isdigit()]
+        return [(number if number < 1 << 63 else (1 << 64) - 1 - number, file) for number, file in numbered]
 
 
 class KeyedTable(Table):
@@ -130,9 +238,9 @@ class KeyedTable(Table):
         uri: str,
         keys: Sequence[str],
         locate: Callable[..., Numbers],
-        rows_per_file: int = 1 << 20,
+        pinned: Callable[[], int | None] = lambda: None,
     ) -> None:
-        super().__init__(uri, rows_per_file)
+        super().__init__(uri, pinned)
         self.keys, self._locate = keys, locate
         self._snapshot: tuple[Any, list[tuple[int, int]], Numbers] = (None, [], np.zeros(0, np.int64))
 
