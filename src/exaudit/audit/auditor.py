@@ -141,6 +141,20 @@ class Auditor:
             self._admission = FittedAdmission.load(self._place.folder, len(self.labels.views))
         return self._admission
 
+    @property
+    def verified(self) -> bool:
+        """Whether all that was read of the support set was compared with the fingerprints taken when it was added.
+
+        A small set is, before the first answer. A large one is compared in the background: answers given meanwhile say
+        that they are not `verified`, and once damage is found the next question is a SupportError.
+        """
+        return self._neighbourhood is None or self._neighbourhood.verified
+
+    def wait_verified(self) -> None:
+        """Wait until it was; raise a SupportError where the support set is damaged."""
+        if self._neighbourhood is not None:
+            self._neighbourhood.wait()
+
     # -- evidence and decisions --------------------------------------------------------------------------
 
     def neighbours(self, scores: Sequence[Scores], k: int = K) -> tuple[Neighbours, ...]:
@@ -186,7 +200,8 @@ class Auditor:
         for scores, neighbours, firsts in self._near.search(
             documents, policy.k, nearest=nearest, total=total
         ):
-            yield policy.audited(scores, neighbours, firsts)
+            audited = policy.audited(scores, neighbours, firsts)
+            yield audited if self.verified else replace(audited, verified=False)
 
     def explain(
         self, document: Any, token: int, *, about: str | None = None, k: int | None = None
@@ -241,7 +256,8 @@ class Auditor:
             near = [own[np.array(asked, np.int64)] for own in found]
             exemplars = FoundExemplars(self.support, index, near)
         evidence = policy.evidence(scores, asked, near, exemplars, k=k, about=view)
-        return policy.audited(replace(scores, exemplars=None), found), evidence
+        audited = policy.audited(replace(scores, exemplars=None), found)
+        return audited if self.verified else replace(audited, verified=False), evidence
 
     def preview(
         self, edit: Callable[[Auditor], Edit], documents: Sequence[Any], *, rule: Rule | None = None
@@ -463,7 +479,9 @@ class Auditor:
 
     def _searched(self, documents: Sequence[Document], k: int) -> list[Searched]:
         found = self._near.search(documents, k, total=len(documents))
-        return [(scores, neighbours) for scores, neighbours, _ in found]
+        searched = [(scores, neighbours) for scores, neighbours, _ in found]
+        self.wait_verified()  # what is fitted on this stays
+        return searched
 
     def _decided(self, policy: Policy, index: ExemplarIndex, scores: Sequence[Scores]) -> list[AuditedScores]:
         views = index.neighbours(vectors_of(scores), policy.k, offsets=self.model.word_boundaries)

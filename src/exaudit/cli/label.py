@@ -67,5 +67,6 @@ def label(
                 if stale is not None:
                     stale.count(audited)
                 stream_out.write(to_json(audited.to_json(auditor.labels)) + "\n")
+            auditor.wait_verified()  # before a file is put in its place
         if stale is not None:
             say(stale.render())

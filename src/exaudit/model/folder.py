@@ -22,6 +22,7 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from exaudit._checksum import read_sealed, write_sealed
 from exaudit._device import pick_device
 from exaudit._files import (
     folder_beside,
@@ -37,13 +38,21 @@ from exaudit.data.labels import LabelSet
 from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
-from exaudit.errors import ExauditError, ModelError, ModelWarning
+from exaudit.errors import EncoderMismatchError, ExauditError, ModelError, ModelWarning
 from exaudit.head.network import Head, HeadConfig
 from exaudit.model.card import card
 from exaudit.model.model import Model
 from exaudit.model.settings import Settings
 
-__all__ = ["SCHEMA", "check_place", "load_model", "read_description", "save_model", "update_model"]
+__all__ = [
+    "SCHEMA",
+    "check_place",
+    "load_model",
+    "note_fitted",
+    "read_description",
+    "save_model",
+    "update_model",
+]
 
 SCHEMA = 2  # 1: two classes only
 OURS = {
@@ -96,8 +105,16 @@ def update_model(model: Model, path: Path) -> None:
     for old in ("offset", "document_offset"):
         description.pop(old, None)
     description |= {"schema": SCHEMA, "labels": model.labels.to_json()}
-    write_json(path / "model.json", description)
+    write_sealed(path / "model.json", description)
     _write_card(path, description)
+
+
+def note_fitted(path: Path, name: str) -> None:
+    """Put on record that a file was fitted for this model, so that it is missed when it is gone."""
+    description = read_description(path)
+    fitted = description.get("fitted", [])
+    if name not in fitted:
+        write_sealed(path / "model.json", description | {"fitted": [*fitted, name]})
 
 
 def _changing(model: Model) -> dict[str, Any]:
@@ -140,7 +157,7 @@ def _write(model: Model, path: Path) -> None:
         "settings": model.settings.to_json(),
         "files": {name: sha256_file(path / name) for name in files},
     }
-    write_json(path / "model.json", description)
+    write_sealed(path / "model.json", description)
     _write_card(path, description)
 
 
@@ -155,7 +172,7 @@ def read_description(path: Path) -> dict[str, Any]:
         found = "is not a folder" if path.exists() else "does not exist"
         raise ModelError(f"{path} {found}; give a model folder, as `exaudit train --out` writes it")
     try:
-        description = read_json(path / "model.json")
+        description = read_sealed(path / "model.json")
         schema = description["schema"]
     except FileNotFoundError:
         raise ModelError(
@@ -177,7 +194,7 @@ def read_description(path: Path) -> dict[str, Any]:
             raise ModelError(
                 f"{path / name} is damaged: its checksum differs; restore the folder or train again"
             )
-    return dict(description)
+    return description
 
 
 def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) -> Model:
@@ -230,17 +247,20 @@ def _load_encoder(
 ) -> Transformer:
     name = elsewhere or (str(path / "encoder") if place["name"] == "encoder" else place["name"])
     cuda = pick_device(settings.device).type == "cuda"
-    encoder = Transformer.load(
-        name,
-        layers=place["layers"],
-        device=settings.device,
-        dtype=settings.precision if cuda else "float32",
-        max_length=place["max_length"],
-        download=bool(elsewhere),  # a received folder may name any encoder; only the user's word fetches one
-    )
-    if encoder.fingerprint != place["fingerprint"]:
-        raise ModelError(
-            f"{path} was trained on another encoder: {name} has fingerprint {encoder.fingerprint[:12]}, "
-            f"the model needs {place['fingerprint'][:12]}; give the right one with `encoder`"
+    try:
+        return Transformer.load(
+            name,
+            layers=place["layers"],
+            device=settings.device,
+            dtype=settings.precision if cuda else "float32",
+            max_length=place["max_length"],
+            download=bool(
+                elsewhere
+            ),  # a received folder may name any encoder; only the user's word fetches one
+            expected=place["fingerprint"],
         )
-    return encoder
+    except EncoderMismatchError as error:
+        raise ModelError(
+            f"{path} was trained on another encoder, or its encoder is damaged: {error}; restore the folder, or give "
+            "the right one with `encoder`"
+        ) from error
