@@ -1,4 +1,4 @@
-"""Options without sense or without effect are refused before any work is done; so is what is given in place of a file."""
+"""Options without sense or without effect are refused before any work is done, and so is what is no file."""
 
 from __future__ import annotations
 

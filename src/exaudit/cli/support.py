@@ -327,7 +327,7 @@ def repair(
 
     told = repaired(model / "support" if support is None else support, dry_run=dry_run, author=author)
     if as_json:
-        typer.echo(json.dumps(asdict(told), ensure_ascii=False))
+        typer.echo(to_json(asdict(told)))
         return
     for what in told.lost_edits:
         typer.echo(clean(f"lost edit: {what}"))
