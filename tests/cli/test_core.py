@@ -376,3 +376,9 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "exaudit 0." in capsys.readouterr().out
     assert run(["--help"]) == 0
     assert "train" in capsys.readouterr().out
+    for alone in ([], ["support"], ["data"]):
+        assert run(alone) == 0
+        told = capsys.readouterr()
+        assert "Usage: exaudit" in told.out
+        assert told.out.count("\n") > 10  # not in one line
+        assert told.err == ""

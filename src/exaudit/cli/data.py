@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from exaudit._files import to_json
 from exaudit.cli.options import say
 from exaudit.cli.reading import Reading, reads
 from exaudit.cli.wording import name_options
@@ -35,12 +35,11 @@ def check(
 ) -> None:
     """What is in this file, and what is wrong with it. Exit status 1 if something must be mended."""
     from exaudit.data.check import check as inspect
-    from exaudit.errors import DataError
+    from exaudit.data.source import check_path
 
-    if not file.exists():
-        raise DataError("there is no such file; check the path", file)
+    check_path(file)
     report = inspect(file, tokens=tokens, look=partial(_note_on_language, encoder), **asdict(reading))
-    typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else name_options(report.render()))
+    typer.echo(to_json(report.to_json()) if as_json else name_options(report.render()))
     if report.errors:
         raise typer.Exit(1)
 

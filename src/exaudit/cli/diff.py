@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from exaudit._files import to_json
 from exaudit.cli.options import say
 from exaudit.cli.reading import Reading, reads
 
@@ -65,7 +65,7 @@ def diff(
         with output(out) as stream:
             for pair in pairs:
                 for document in pair.labelled():
-                    stream.write(json.dumps(_line(document, pair.id), ensure_ascii=False) + "\n")
+                    stream.write(to_json(_line(document, pair.id)) + "\n")
         where = "" if to_stdout else f" in {out}"
         say(f"{len(pairs):,} pairs; {2 * len(pairs):,} documents with token labels{where}")
     shown = show if show is not None else 0 if to_stdout else len(pairs) if out is None else 3

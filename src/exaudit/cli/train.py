@@ -14,6 +14,7 @@ from exaudit.cli.reading import Reading, reads
 if TYPE_CHECKING:
     from exaudit.data.document import Document
     from exaudit.model.model import Model
+    from exaudit.model.settings import Settings
 
 __all__ = ["train"]
 
@@ -130,6 +131,7 @@ def train(
     ] = None,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
+    from exaudit._files import make_folder
     from exaudit.model.folder import load_model, save_model
     from exaudit.model.options import RunOptions
     from exaudit.model.settings import Settings
@@ -162,6 +164,7 @@ def train(
         precision="bfloat16" if bf16 else "float32",
         cache=None if cache is None else str(cache),
     )
+    _refuse_what_has_no_effect(context, settings)
     work = _work_folder(out, resume=resume, overwrite=overwrite)
     start = None if init is None else load_model(init, device=device)
     if start is not None:
@@ -176,7 +179,7 @@ def train(
         say(f"note: {note}; choose another with `encoder`")
     if work.exists() and not resume:
         shutil.rmtree(work)
-    work.mkdir(parents=True, exist_ok=True)
+    make_folder(work)
     options = RunOptions(work, resume, lambda record: _report(record, settings.head_epochs))
     try:
         model = fit(settings, documents, held_out, init=start, options=options)
@@ -187,7 +190,7 @@ def train(
         else:
             shutil.rmtree(work, ignore_errors=True)
         raise
-    shutil.rmtree(work)
+    shutil.rmtree(work)  # only now: the model is on the disk
     for line in _closing(model):
         say(line)
     if aside is not None:
@@ -212,11 +215,32 @@ def _refuse_what_is_inherited(context: typer.Context) -> None:
     from exaudit.model.settings import INHERITED
 
     for name in INHERITED:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if _is_given(context, name):
             raise SettingError(
                 f"`{name}` cannot go with `init`: the model to go on from has its own; leave it out"
             )
+
+
+def _refuse_what_has_no_effect(context: typer.Context, settings: Settings) -> None:
+    """What the library cannot tell from a default."""
+    from exaudit.errors import SettingError
+
+    no_encoder, tuned = settings.encoder == "none", settings.tune_encoder and settings.encoder != "none"
+    cases = {
+        "`encoder=none` runs no encoder": (no_encoder, ["bf16", "cache"]),
+        "`tune_encoder` leaves word embeddings out": (tuned, ["vocabulary", "word_dimension"]),
+        "`vocabulary=0` leaves word embeddings out": (settings.vocabulary == 0, ["word_dimension"]),
+        "`word_vectors` have a width of their own": (settings.word_vectors is not None, ["word_dimension"]),
+    }
+    for why, (holds, names) in cases.items():
+        for name in names:
+            if holds and _is_given(context, name):
+                raise SettingError(f"{why}: `{name}` has no effect; leave it out")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _closing(model: Model) -> list[str]:

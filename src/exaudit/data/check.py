@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from statistics import fmean, median
 from typing import Any
@@ -16,6 +16,7 @@ from exaudit.data.document import Document, Label
 from exaudit.data.labels import LabelNames, LabelSet
 from exaudit.data.notes import Notes, Problem
 from exaudit.data.readers import iter_documents
+from exaudit.data.spelling import folded, renamed
 from exaudit.errors import DataError, SettingError
 
 __all__ = ["CheckReport", "check"]
@@ -219,7 +220,7 @@ class _Tally:
         if line == document.line:
             return
         self.notes.warn("a text occurs again", document.line, f"the same as line {line}")
-        if label != document.label:
+        if _folded(label) != _folded(document.label):
             self.notes.warn(
                 "a text occurs again with another label",
                 document.line,
@@ -238,6 +239,7 @@ class _Tally:
             "mean": fmean(self.lengths),
             "max": max(self.lengths),
         }
+        self._unify()
         report.classes = dict(self.labels.most_common())
         report.unlabelled = report.documents - self.labelled
         report.token_classes = dict(self.token_labels.most_common())
@@ -257,6 +259,17 @@ class _Tally:
             self._check_targets(report, labels.views[0])
         else:
             self._check_known(labels)
+
+    def _unify(self) -> None:
+        """Labels that differ in case alone are one, as for every other reader."""
+        common = {name: chosen for name, chosen, _ in self.notes.spellings.variants()}
+        for name, chosen in common.items():
+            self.labels[chosen] += self.labels.pop(name)
+        for label, words in [kind for kind in self.kinds if renamed(kind[0], common) != kind[0]]:
+            kind = (renamed(label, common), words)
+            self.kinds[kind] += self.kinds.pop((label, words))
+            document = replace(self.first_of_kind.pop((label, words)), label=kind[0])
+            self.first_of_kind.setdefault(kind, document)
 
     def _check_known(self, labels: LabelSet) -> None:
         for document in self.first_of_kind.values():
@@ -306,6 +319,10 @@ def _is_positive_token(label: str, names: LabelNames) -> bool:
     except DataError:
         return False
     return targets is not None and bool(targets[0])
+
+
+def _folded(label: Label | None) -> list[str] | None:
+    return None if label is None else [folded(name) for name in _each(label)]
 
 
 def _each(label: Label) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -69,7 +70,7 @@ def with_boundary(
     """
     if by not in ("tokens", "documents"):
         raise SettingError(f"a boundary is set by the labels of tokens or documents, not {by!r}")
-    if beta <= 0:
+    if not 0 < beta < math.inf:
         raise SettingError(
             f"`beta` is {beta}; it must be above 0 (0.5 prefers precision, 1 weighs both alike)"
         )
