@@ -182,5 +182,5 @@ def test_a_loss_that_is_no_number_stops_training(where: str, tmp_path: Path) -> 
 
 
 def test_an_epoch_cannot_be_chosen_by_labels_that_are_not_there() -> None:
-    with pytest.raises(SettingError, match="`select=token-f0.5` needs token labels in the dev documents"):
+    with pytest.raises(SettingError, match=r"`select=token-f0\.5` needs token labels in the dev documents"):
         train(new_head(), planted(), planted(tokens=False), TrainingConfig(select="token-f0.5", epochs=1))

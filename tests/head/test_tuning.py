@@ -155,5 +155,5 @@ def test_a_loss_that_is_no_number_stops_tuning() -> None:
     encoder = Letters(0.0)
     next(encoder.module.parameters()).data[0] = math.nan
     head = Head(HeadConfig(features=6, filters=4))
-    with pytest.raises(SettingError, match="the loss is nan in epoch 1, .* tune in full precision"):
+    with pytest.raises(SettingError, match=r"the loss is nan in epoch 1, .* tune in full precision"):
         tune(encoder, head, TEXTS, letters(encoder), TuningConfig(epochs=1))
