@@ -74,7 +74,7 @@ def test_train_label_evaluate(
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 40
     assert set(lines[0]) == {"id", "label", "score", "scores", "tokens"}
-    assert set(lines[0]["tokens"][0]) == {"text", "start", "end", "score", "scores", "label"}
+    assert set(lines[0]["tokens"][0]) == {"text", "start", "end", "score", "scores", "label", "evidence"}
     capsys.readouterr()
     assert run(["evaluate", str(model), str(data / "learner.test.tsv"), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)

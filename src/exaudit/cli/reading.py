@@ -15,7 +15,7 @@ from exaudit.cli.files import iterate, read
 from exaudit.data.document import Document
 from exaudit.errors import DataError
 
-__all__ = ["Reading", "reads"]
+__all__ = ["PANEL", "Reading", "reads"]
 
 PANEL = "Reading files"  # of the help
 # Arguments that hold documents: where one alone is given, an error without a file's name is about that one.

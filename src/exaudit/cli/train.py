@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from exaudit.cli.options import Device, say
-from exaudit.cli.reading import Reading, reads
+from exaudit.cli.reading import PANEL, Reading, reads
 
 if TYPE_CHECKING:
     from exaudit.data.document import Document
@@ -40,6 +40,7 @@ def train(
         typer.Option(
             metavar="words|whitespace",
             help="How texts are cut: into words, punctuation and HTML apart; or at white space.",
+            rich_help_panel=PANEL,
         ),
     ] = "words",
     encoder: Annotated[
