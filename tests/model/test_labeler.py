@@ -354,6 +354,10 @@ def test_bad_input_is_named() -> None:
         (lambda p: (p / "model.json").write_text("[]"), "damaged"),
         (lambda p: (p / "head.safetensors").unlink(), "missing"),
         (lambda p: (p / "head.safetensors").write_bytes(b"short"), "checksum"),
+        (
+            lambda p: (p / "model.json").write_text(json.dumps(_get(p) | {"by_tokens": 1})),
+            "was changed after",
+        ),
         (lambda p: _set(p, schema=99), "install a newer one"),
         (lambda p: _set(p, head={}), "damaged"),
         (lambda p: _set(p, encoder={**_get(p)["encoder"], "fingerprint": "0" * 64}), "another encoder"),
@@ -371,7 +375,8 @@ def _get(path: Path) -> dict:
 
 
 def _set(path: Path, **changes) -> None:
-    (path / "model.json").write_text(json.dumps(_get(path) | changes))
+    """As a folder without a checksum."""
+    (path / "model.json").write_text(json.dumps(_get(path) | changes | {"checksum": None}))
 
 
 def test_wrong_paths_are_refused(trained: Labeler, tmp_path: Path) -> None:

@@ -123,11 +123,10 @@ def _print(audited: AuditedScores, evidence: list[Evidence], labels: LabelSet) -
 
     console = Console(highlight=False, soft_wrap=True)
     sentence = Text()
-    for n, (word, classes) in enumerate(
-        zip(audited.document.tokens, _word_classes(audited, labels), strict=True)
-    ):
-        flagged = classes is not None
-        sentence.append(" " if n else "").append(clean(word), style="bold red" if flagged else "")
+    words = zip(audited.document.tokens, _word_classes(audited, labels), _for_negative(audited), strict=True)
+    for n, (word, classes, negative) in enumerate(words):
+        style = "bold blue" if negative else "" if classes is None else "bold red"
+        sentence.append(" " if n else "").append(clean(word), style=style)
         sentence.append(f"/{clean(classes)}" if classes else "", style="dim")
     console.print(sentence)
     decided = named(tuple(labels.names[c] for c in audited.decided))
@@ -151,15 +150,25 @@ def _print(audited: AuditedScores, evidence: list[Evidence], labels: LabelSet) -
 
 
 def _word_classes(audited: AuditedScores, labels: LabelSet) -> list[str | None]:
-    """What to write behind each word: its classes (nothing where there are but two); None where it carries none."""
+    """What to write behind each word: its classes, but of two only the negative one; None where it carries none."""
     from exaudit.audit import Audited
 
     if isinstance(audited, Audited):
-        return ["" if decided else None for decided in audited.decisions.tolist()]
+        told = zip(audited.decisions.tolist(), _for_negative(audited), strict=True)
+        return [labels.names[0] if negative else "" if positive else None for positive, negative in told]
     return [
         named(tuple(labels.names[c] for c in classes)) if classes else None
         for classes in audited.word_classes
     ]
+
+
+def _for_negative(audited: AuditedScores) -> list[bool]:
+    """Which words speak for the negative class, where a document was decided to be of it."""
+    from exaudit.audit import Audited
+
+    if isinstance(audited, Audited) and not audited.decision:
+        return [side < 0 for side in audited.evidence.tolist()]
+    return [False] * len(audited.document.tokens)
 
 
 def _heading(evidence: Evidence, names: LabelNames) -> Text:

@@ -17,7 +17,10 @@ __all__ = ["chosen_rule", "opened", "refuse_without_rule"]
 
 @contextmanager
 def opened(model: Path, support: str | None = None, **options: Any) -> Iterator[Auditor]:
-    """The auditor of a model folder; its warnings become lines on standard error."""
+    """The auditor of a model folder; its warnings become lines on standard error.
+
+    A verb ends well only if all that it read of the support set was what had been written.
+    """
     import warnings
 
     from exaudit.audit import Auditor, OverlapWarning
@@ -28,7 +31,9 @@ def opened(model: Path, support: str | None = None, **options: Any) -> Iterator[
     with warnings.catch_warnings():
         warnings.simplefilter("always", OverlapWarning)
         warnings.showwarning = tell
-        yield Auditor.open(model, support=support, **options)
+        auditor = Auditor.open(model, support=support, **options)
+        yield auditor
+        auditor.wait_verified()
 
 
 def chosen_rule(rule: str | None, knn: bool) -> Rule | None:

@@ -52,13 +52,13 @@ def diff(
     from exaudit.errors import SettingError
 
     in_order = targets is not None and pair_column is None
-    documents = reading.read(file, every_row=in_order)
+    documents = reading.read(file, every_row=in_order, tokens="whitespace")
     if targets is None:
         pairs = pair_by_column(documents, pair_column or find_pair_column(documents, file), source=source)
     else:
         if source not in ("first", "second"):
             raise SettingError(f"with two files --source is first or second, not {source!r}")
-        sides = (documents, reading.read_beside(targets, every_row=in_order))
+        sides = (documents, reading.read_beside(targets, every_row=in_order, tokens="whitespace"))
         pairs = pair_across(*(sides if source == "first" else sides[::-1]), pair_column)
     to_stdout = str(out) == "-"
     if out is not None:

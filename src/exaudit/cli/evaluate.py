@@ -19,7 +19,7 @@ from exaudit.cli.options import (
     SupportAt,
     UseKNN,
     say,
-    telling_length,
+    with_notes,
 )
 from exaudit.cli.reading import Reading, reads
 
@@ -56,14 +56,14 @@ def evaluate(
     if chosen is None and not admit:
         refuse_without_rule(support, stream)
         trained = load_model(model, device=device, encoder=encoder)
-        told = telling_length(trained, reading.iterate(file, need_labels=True))
+        told = with_notes(trained, reading.iterate(file, need_labels=True))
         evaluation = Evaluation.of(trained.iter_label(told), trained.labels)
     else:
         documents = reading.read(file, need_labels=True)
         with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
             auditor.warn_of_overlap(documents)
             stale = auditor.staleness() if admit else None
-            told = telling_length(auditor.model, documents)
+            told = with_notes(auditor.model, documents)
             audited = list(auditor.iter_label(told, rule=chosen, admit=admit, total=len(documents)))
             evaluation = Evaluation.of(audited, auditor.labels)
             if admit:

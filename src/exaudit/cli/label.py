@@ -19,7 +19,7 @@ from exaudit.cli.options import (
     SupportAt,
     UseKNN,
     say,
-    telling_length,
+    with_notes,
 )
 from exaudit.cli.reading import Reading, reads
 
@@ -55,17 +55,18 @@ def label(
         refuse_without_rule(support, stream)
         loaded = load_model(model, device=device, encoder=encoder)
         with output(out) as stream_out:
-            for scores in loaded.iter_label(telling_length(loaded, documents)):
+            for scores in loaded.iter_label(with_notes(loaded, documents)):
                 stream_out.write(to_json(scores.to_json(loaded.labels)) + "\n")
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         stale = auditor.staleness() if admit else None
-        told = telling_length(auditor.model, documents)
+        told = with_notes(auditor.model, documents)
         labelled = auditor.iter_label(told, rule=chosen, admit=admit, nearest=True)
         with output(out) as stream_out:
             for audited in labelled:
                 if stale is not None:
                     stale.count(audited)
                 stream_out.write(to_json(audited.to_json(auditor.labels)) + "\n")
+            auditor.wait_verified()  # before a file is put in its place
         if stale is not None:
             say(stale.render())

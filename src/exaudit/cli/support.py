@@ -313,6 +313,34 @@ def verify(model: Model, support: SupportAt = None, as_json: AsJson = False) -> 
 
 
 @app.command()
+def repair(
+    model: Model,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would be kept and what is lost.")
+    ] = False,
+    support: SupportAt = None,
+    author: Author = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go back to what is good of a damaged support set; the damaged one is put aside, with all that is in it."""
+    from exaudit.support.repair import repair as repaired
+
+    told = repaired(model / "support" if support is None else support, dry_run=dry_run, author=author)
+    if as_json:
+        typer.echo(to_json(asdict(told)))
+        return
+    for what in told.lost_edits:
+        typer.echo(clean(f"lost edit: {what}"))
+    for id in told.lost_documents:
+        typer.echo(clean(f"lost document: {id}"))
+    kept = f"{told.documents} documents with {told.tokens} tokens of version {told.version}"
+    if told.aside is None:
+        say(f"nothing was written; a repair would keep {kept}")
+    else:
+        say(f"kept {kept}; the damaged set is now {told.aside}. Fit the K-NN and the admission limits again.")
+
+
+@app.command()
 def compact(
     model: Model,
     support: SupportAt = None,

@@ -12,6 +12,7 @@ from exaudit.cli.options import Device, say
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
+    from exaudit.data.document import Document
     from exaudit.model.model import Model
     from exaudit.model.settings import Settings
 
@@ -34,6 +35,13 @@ def train(
     positive: Annotated[
         str | None, typer.Option(help="The positive class; of several, the one to tell from the rest.")
     ] = None,
+    tokens: Annotated[
+        str,
+        typer.Option(
+            metavar="words|whitespace",
+            help="How texts are cut: into words, punctuation and HTML apart; or at white space.",
+        ),
+    ] = "words",
     encoder: Annotated[
         str, typer.Option(help="minilm, a folder, a hub name, or none for word embeddings only.")
     ] = "minilm",
@@ -123,12 +131,14 @@ def train(
     ] = None,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
+    from exaudit._files import make_folder
     from exaudit.model.folder import load_model, save_model
     from exaudit.model.options import RunOptions
     from exaudit.model.settings import Settings
     from exaudit.model.train import train as fit
 
     settings = Settings(
+        tokens=tokens,
         encoder=encoder,
         layers=_numbers(layers, "--layers") if layers else None,
         max_length=max_length,
@@ -156,17 +166,20 @@ def train(
     )
     _refuse_what_has_no_effect(context, settings)
     work = _work_folder(out, resume=resume, overwrite=overwrite)
-    documents = reading.read(file, need_labels=True)
-    held_out = None if dev is None else reading.read_beside(dev, need_labels=True)
     start = None if init is None else load_model(init, device=device)
     if start is not None:
         _refuse_what_is_inherited(context)
+        tokens = start.settings.tokens
+    documents = reading.read(file, need_labels=True, tokens=tokens)
+    held_out = None if dev is None else reading.read_beside(dev, need_labels=True, tokens=tokens)
     say(
         f"{len(documents):,} documents for training, {len(held_out) if held_out else 'a tenth of them'} for dev"
     )
+    if note := _note_on_language(encoder, start, documents):
+        say(f"note: {note}; choose another with `encoder`")
     if work.exists() and not resume:
         shutil.rmtree(work)
-    work.mkdir(parents=True, exist_ok=True)
+    make_folder(work)
     options = RunOptions(work, resume, lambda record: _report(record, settings.head_epochs))
     try:
         model = fit(settings, documents, held_out, init=start, options=options)
@@ -177,12 +190,23 @@ def train(
         else:
             shutil.rmtree(work, ignore_errors=True)
         raise
-    shutil.rmtree(work)
+    shutil.rmtree(work)  # only now: the model is on the disk
     for line in _closing(model):
         say(line)
     if aside is not None:
         say(f"the model that was there, with its support set, is now {aside}")
     say(f"model written to {out}\nnext: exaudit label {out} FILE --out labelled.jsonl")
+
+
+def _note_on_language(encoder: str, start: Model | None, documents: list[Document]) -> str | None:
+    from exaudit.encode.language import note_on_language
+    from exaudit.encode.locate import locate
+
+    if start is not None:
+        return start.note_on_language(documents)
+    if encoder == "none":
+        return None
+    return note_on_language(locate(encoder), (document.tokens for document in documents))
 
 
 def _refuse_what_is_inherited(context: typer.Context) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from statistics import fmean, median
@@ -22,9 +22,10 @@ from exaudit.errors import DataError, SettingError
 __all__ = ["CheckReport", "check"]
 
 VERY_LONG = 2000  # words in a document
-LONG_WORD = 100  # characters; longer ones are data, or a script written without spaces
+LONG_WORD = 100  # characters; longer ones are data
 RARE = 0.1  # share of the smallest class from which on classes count as imbalanced
 MANY_CLASSES = 50
+LOOKED_AT = 500  # documents
 UNKNOWN = "label words with the classes of the documents"
 
 SUSPICIOUS = {
@@ -126,14 +127,28 @@ class CheckReport:
         return "\n".join(lines)
 
 
-def check(path: str | os.PathLike[str], *, positive: str | None = None, **options: Any) -> CheckReport:
-    """Read a file to its end, past what is wrong with it. Takes the options of `iter_documents`."""
+def check(
+    path: str | os.PathLike[str],
+    *,
+    positive: str | None = None,
+    look: Callable[[list[tuple[str, ...]]], str | None] | None = None,
+    **options: Any,
+) -> CheckReport:
+    """Read a file to its end, past what is wrong with it. Takes the options of `iter_documents`.
+
+    look : is shown the words of the first documents, and may have a warning to add, such as on their language.
+    """
     notes = Notes(path, keep_going=True)
     report = CheckReport(str(path))
     tally = _Tally(notes)
+    first: list[tuple[str, ...]] = []
     try:
         for document in iter_documents(path, notes=notes, **options):
             tally.add(document)
+            if len(first) < LOOKED_AT:
+                first.append(document.tokens)
+        if look is not None and first and (found := look(first)) is not None:
+            notes.warn(found)
         if not tally.lengths:
             notes.error("there are no documents in this file")
     except DataError as error:  # the reader itself cannot go on
@@ -180,7 +195,7 @@ class _Tally:
         longest = max(words, key=len)
         if len(longest) > LONG_WORD:
             self.notes.warn(
-                f"a word is longer than {LONG_WORD} characters (words are split at white space)",
+                f"a word is longer than {LONG_WORD} characters",
                 line,
                 f"{longest[:40]}... ({len(longest):,} characters)",
             )

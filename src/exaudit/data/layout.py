@@ -65,7 +65,9 @@ class Layout:
             notes.warn("a document has no id; numbered", line)
         used = {self.text, self.label, self.id}
         meta = {name: cells[i] for i, name in enumerate(self.names) if i not in used and name}
-        return Document.from_text(text, id=id_ or str(number), label=self._label(cells), meta=meta, line=line)
+        return Document.from_text(
+            text, id=id_ or str(number), label=self._label(cells), meta=meta, line=line, cut="whitespace"
+        )
 
     def _label(self, cells: Sequence[str]) -> Label | None:
         if self.label is None:

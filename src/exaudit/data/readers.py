@@ -21,6 +21,7 @@ from exaudit.data.notes import Notes
 from exaudit.data.records import Record, read_records
 from exaudit.data.source import Line, check_path, read_lines
 from exaudit.data.table import read_table, split_row
+from exaudit.data.words import check_cut
 from exaudit.errors import DataError, SettingError
 
 __all__ = ["FORMATS", "checked", "iter_documents", "read_documents"]
@@ -49,6 +50,7 @@ def iter_documents(
     columns: str | Sequence[str] | None = None,
     label_separator: str | None = None,
     token_labels: str | os.PathLike[str] | None = None,
+    tokens: str = "words",
     encoding: str | None = None,
     need_labels: bool = False,
     skip_unlabelled: bool = False,
@@ -73,6 +75,9 @@ def iter_documents(
         What separates the labels of a document that may have several, such as "|".
     token_labels
         A file parallel to `lines`, with a label per word.
+    tokens
+        How texts become tokens: "words" (punctuation stands by itself, HTML is left out) or "whitespace". Documents
+        that have tokens, or token labels, keep theirs; those labels are per word between white space.
     encoding
         Of a text file; by default UTF-8, or what the file looks like.
     need_labels
@@ -87,6 +92,7 @@ def iter_documents(
     """
     if format is not None and format not in FORMATS:
         raise SettingError(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")
+    check_cut(tokens)
     if label_separator is not None and not label_separator.strip(" "):
         raise SettingError("the label separator is blank; give a sign such as '|'")
     own = Notes() if notes is None else notes
@@ -121,7 +127,8 @@ def iter_documents(
         documents = read_excel(source, own, columns=names, **fields)
     else:
         documents = read_records(_records(source, kind), own, word="column", **fields)
-    yield from labelled(documents, own, need_labels=need_labels, skip_unlabelled=skip_unlabelled)
+    for document in labelled(documents, own, need_labels=need_labels, skip_unlabelled=skip_unlabelled):
+        yield document.recut(tokens)  # cut at white space so far
     if notes is None:
         own.issue_warnings()
 

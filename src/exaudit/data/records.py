@@ -143,11 +143,15 @@ def _document(
         text, starts = _fit(tokens, starts, text)
     if roles.token_labels is not None and fields[roles.token_labels] is not None:
         labels = _token_labels(fields[roles.token_labels], separator)
+    if given is None and labels is None:
+        return Document.from_text(
+            text, id=id_ or str(number), label=label, meta=meta, line=line, cut="whitespace"
+        )
     if labels is not None and len(labels) != len(tokens):
         raise FieldError(
             "the token labels do not fit the tokens",
             f"{len(labels)} labels for {len(tokens)} tokens",
-            "give one label per token (text without `tokens` is split at white space)",
+            "give one label per token (beside a text without `tokens`: per word between white space)",
         )
     token_labels = None if labels is None else tuple(labels)
     return Document(id_ or str(number), text, tuple(tokens), label, token_labels, meta, line, starts)

@@ -18,11 +18,16 @@ from exaudit.errors import DataError, SettingError
 __all__ = ["as_documents", "each_document", "values_of"]
 
 
-def as_documents(X: Iterable[Any], y: Sequence[Any] | None = None, *, name: str = "X") -> list[Document]:
-    """Texts, token lists or Documents as Documents, with labels y where given."""
+def as_documents(
+    X: Iterable[Any], y: Sequence[Any] | None = None, *, name: str = "X", cut: str = "words"
+) -> list[Document]:
+    """Texts, token lists or Documents as Documents, with labels y where given.
+
+    cut : how texts become tokens, also those of Documents whose tokens were cut in another way.
+    """
     if isinstance(X, str):
         raise SettingError(f"{name} is one string; give a list of texts")
-    documents = list(each_document(X, name))
+    documents = list(each_document(X, name, cut=cut))
     if y is None:
         return documents
     if len(y) != len(documents):
@@ -35,7 +40,7 @@ def as_documents(X: Iterable[Any], y: Sequence[Any] | None = None, *, name: str 
     return [replace(d, label=_label(label)) for d, label in zip(documents, y, strict=True)]
 
 
-def each_document(X: Iterable[Any], name: str = "X") -> Iterator[Document]:
+def each_document(X: Iterable[Any], name: str = "X", *, cut: str = "words") -> Iterator[Document]:
     """The same one after another, each with its number for an id where it has none."""
     if is_table(X):
         names = [str(column) for column in column_names(X)]
@@ -48,9 +53,9 @@ def each_document(X: Iterable[Any], name: str = "X") -> Iterator[Document]:
         )
     for number, item in enumerate(X, 1):
         if isinstance(item, Document):
-            document = item
+            document = item.recut(cut)
         elif isinstance(item, str):
-            document = Document.from_text(item, id=str(number))
+            document = Document.from_text(item, id=str(number), cut=cut)
         elif isinstance(item, list | tuple) and all(isinstance(token, str) for token in item):
             document = Document.from_tokens(item, id=str(number))
         else:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from exaudit.data.words import check_cut
 from exaudit.errors import SettingError
 from exaudit.head.network import POOLS
 from exaudit.head.training import TrainingConfig
@@ -17,7 +18,8 @@ __all__ = ["Settings"]
 
 # What a model that goes on from another has from it.
 INHERITED = (
-    "encoder", "layers", "max_length", "vocabulary", "word_dimension", "word_vectors", "filters", "widths", "positive",
+    "tokens", "encoder", "layers", "max_length", "vocabulary", "word_dimension", "word_vectors", "filters", "widths",
+    "positive",
 )  # fmt: skip
 BOUNDARIES = ("documents", "zero")
 # The least that a number may be.
@@ -30,6 +32,7 @@ LEAST = {
 class Settings:
     """See `exaudit.Labeler` for what each of them means; the names and the defaults are the same."""
 
+    tokens: str = "words"
     encoder: str = "minilm"
     layers: Sequence[int] | None = None
     max_length: int | None = None
@@ -56,6 +59,7 @@ class Settings:
     cache: str | None = None
 
     def __post_init__(self) -> None:
+        check_cut(self.tokens)
         for name, least in LEAST.items():
             value = getattr(self, name)
             if value is not None and not value >= least:
@@ -131,7 +135,7 @@ class Settings:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> tuple[Self, list[str]]:
         """What `to_json` gave, by this version or another, and the names of settings that no longer exist."""
-        value = dict(value)
+        value = {"tokens": "whitespace"} | value  # the only way until 0.1
         if "rehearse" in value:  # until 0.1
             value["pretrain"] = value.pop("rehearse")
         if value.get("teachers") == 1:  # 0.1 wrote this into every folder

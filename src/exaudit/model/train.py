@@ -57,6 +57,8 @@ def train(
         settings = settings.inheriting(init.settings)
     _check_effects(settings, init)
     pick_device(settings.device)
+    documents = [document.recut(settings.tokens) for document in documents]
+    dev = None if dev is None else [document.recut(settings.tokens) for document in dev]
     labels = LabelSet.infer(documents, settings.positive, values=values) if init is None else init.labels
     if dev is None:
         documents, dev = hold_out(documents, labels, settings.seed)
@@ -104,6 +106,7 @@ def train(
         word_boundaries=boundaries.words,
         document_boundaries=boundaries.documents,
         record=record,
+        negative_boundary=boundaries.negative,
     )
 
 
