@@ -134,7 +134,7 @@ def test_evaluate(fitted: Path, cli: Cli, options: list[str]) -> None:
 def test_nothing_admitted(fitted: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
     limits = json.loads(Path("model/admission.json").read_text())
     limits["admission"]["token_limits"]["distance"] = [-1.0, -1.0]
-    Path("model/admission.json").write_text(json.dumps(limits))
+    Path("model/admission.json").write_text(json.dumps(limits | {"checksum": None}))
     assert run(["evaluate", "model", TEST, "--admit", "--json", "--ci"]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["document"]["accuracy"] == 0

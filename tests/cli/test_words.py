@@ -69,7 +69,7 @@ def test_a_language_that_the_encoder_does_not_know_is_told(
     Path("ru.csv").write_text("text\na b c это кино\n")
     assert run(["data", "check", "ru.csv", "--encoder", "latin", "--json"]) == 0
     (warning,) = json.loads(capsys.readouterr().out)["warnings"]
-    assert warning["what"].startswith("40% of the word pieces of these texts are unknown to the encoder")
+    assert warning["what"].startswith("40% of the words of these texts are unknown to the encoder")
     assert run(["data", "check", "ru.csv", "--encoder", "latin"]) == 0
     assert "choose another with --encoder" in capsys.readouterr().out
     assert run(["data", "check", "ru.csv", "--encoder", "no-such-encoder"]) == 0
@@ -77,5 +77,5 @@ def test_a_language_that_the_encoder_does_not_know_is_told(
     Path("two.csv").write_text("text,label\nэто кино,0\nэто плохо,1\n")
     assert run(["train", "two.csv", "--out", "own", "--encoder", "latin"]) == 1  # it has no weights
     told = capsys.readouterr().err
-    assert "note: 100% of the word pieces" in told
+    assert "note: 100% of the words" in told
     assert "choose another with --encoder" in told

@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.data.document import Document
-from exaudit.errors import DataError, ExauditError, ModelError, SettingError
+from exaudit.errors import DataError, ExauditError, ModelError, ModelWarning, SettingError
 from exaudit.head.pseudo_labels import pseudo_labels
 from exaudit.head.tuning import tune
 from exaudit.metrics import Counts
@@ -421,6 +421,12 @@ def test_a_tuned_run_resumes_to_the_same_weights(bert: Path, tmp_path: Path) -> 
     for a, b in zip(whole.model_.head.parameters(), resumed.model_.head.parameters(), strict=True):
         assert torch.equal(a, b)
     assert whole.model_.encoder.fingerprint == resumed.model_.encoder.fingerprint
+    (weights,) = (tmp_path / "stopped").glob("*/model.safetensors")
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-64] + bytes(64))
+    with pytest.warns(ModelWarning, match="damaged, so it is tuned again"):
+        fit(tmp_path / "stopped", resume=True)
+    assert weights.read_bytes() == content
 
 
 def test_a_resumed_run_does_not_take_what_other_labels_taught(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from exaudit._files import read_json
 from exaudit.audit.fitted import FittedAdmission, FittedKNN
 from exaudit.audit.place import ModelPlace
 from exaudit.errors import ExauditError, ModelError
@@ -57,7 +58,7 @@ def verify_folder(
 
 def _description(folder: Path) -> str:
     files = read_description(folder).get("files", {})
-    return f"its own checksum, and those of {' and '.join(files)}"
+    return f"{_seal(folder / 'model.json')}, and the checksums of {' and '.join(files)}"
 
 
 def _weights(folder: Path, encoder: str | None) -> str:
@@ -87,7 +88,7 @@ def _support(folder: Path, location: str) -> str | None:
 
 def _fitted(folder: Path) -> str | None:
     fitted = FittedKNN.load(folder, _classes(folder))
-    return None if fitted is None else "its checksum"
+    return None if fitted is None else _seal(folder / "knn.json")
 
 
 def _limits(folder: Path) -> str | None:
@@ -96,7 +97,12 @@ def _limits(folder: Path) -> str | None:
     if limits is None:
         return None
     fits = knn is not None and limits.fits(knn.knns)
-    return "its checksum" + ("" if fits else "; the limits are of another K-NN: run `exaudit admission fit`")
+    stale = "" if fits else "; the limits are of another K-NN: run `exaudit admission fit`"
+    return _seal(folder / "admission.json") + stale
+
+
+def _seal(path: Path) -> str:
+    return "its checksum" if "checksum" in read_json(path) else "it can be read (0.1 gave it no checksum)"
 
 
 def _classes(folder: Path) -> int:

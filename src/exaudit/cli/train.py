@@ -131,7 +131,7 @@ def train(
     ] = None,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
-    from exaudit._files import make_folder
+    from exaudit._files import make_folder, sync
     from exaudit.model.folder import load_model, save_model
     from exaudit.model.options import RunOptions
     from exaudit.model.settings import Settings
@@ -191,6 +191,7 @@ def train(
             shutil.rmtree(work, ignore_errors=True)
         raise
     shutil.rmtree(work)  # only now: the model is on the disk
+    sync(work.parent)
     for line in _closing(model):
         say(line)
     if aside is not None:

@@ -225,8 +225,10 @@ def evaluate(
     )  # (D, K)
     of_class = dev.class_targets(head.config.classes)  # (D, K)
     right = decided(outputs, head)
+    with np.errstate(invalid="ignore"):  # a loss that is no number is told of by those who asked
+        losses = np.logaddexp(0, np.where(of_class == 1, -outputs, outputs))
     result: dict[str, Any] = {
-        "dev_loss": float(np.logaddexp(0, np.where(of_class == 1, -outputs, outputs)).mean()),
+        "dev_loss": float(losses.mean()),
         "document": averaged(columns(right, of_class), document_metrics)
         | {"accuracy": float((right == of_class).all(1).mean())},
     }

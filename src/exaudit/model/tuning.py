@@ -20,6 +20,7 @@ from safetensors.torch import load_file, save_file
 from exaudit._files import folder_beside, put_folder, replace_file
 from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
+from exaudit.errors import ModelWarning
 from exaudit.head.checkpoint import tensor_checksum
 from exaudit.head.network import Head
 from exaudit.head.tuning import TuningConfig, tune
@@ -115,7 +116,11 @@ def _is_whole(kept: Path, weights: Path, identity: str) -> bool:
         tensors, identity, encoder
     )
     if not whole:
-        warnings.warn(f"{kept}: this checkpoint of the tuned encoder is damaged; tuning again", stacklevel=2)
+        warnings.warn(
+            f"{kept}: the checkpoint of the tuned encoder is damaged, so it is tuned again",
+            ModelWarning,
+            stacklevel=3,
+        )
     return whole
 
 
