@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["read_json", "replace_file", "sha256_file", "write_json"]
+__all__ = ["read_json", "replace_file", "sha256_file", "share", "write_json"]
 
 
 @contextmanager
@@ -25,12 +25,18 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes files private; ours are as readable as any other
+        share(temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def share(path: Path) -> None:
+    """Let a file, or a folder with all that is in it, be as readable as any other; temporary ones start private."""
+    umask = os.umask(0)
+    os.umask(umask)
+    for each in (path, *path.rglob("*")):
+        os.chmod(each, (0o777 if each.is_dir() else 0o666) & ~umask)
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:

@@ -72,6 +72,8 @@ def _at(error: OSError) -> str:
 
 
 def _fail(message: str, status: int = 1) -> int:
-    line = " ".join(message.split())
+    from exaudit._escape import visible
+
+    line = visible(" ".join(message.split()))
     print(f"exaudit: {line}", file=sys.stderr)
     return status

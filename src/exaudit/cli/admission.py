@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exaudit.cli.auditor import opened
-from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, tell, tell_json
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
@@ -81,10 +80,10 @@ def _print(auditor: Auditor, fitted: FittedAdmission, as_json: bool) -> None:
             "documents": len(fitted.documents),
             "stale": stale,
         }
-        typer.echo(json.dumps(value, ensure_ascii=False))
+        tell_json(value)
         return
     for what, limit in limits_text(fitted.views, auditor.labels).items():
-        typer.echo(f"{what:<34} {limit:>14}")
+        tell(f"{what:<34} {limit:>14}")
     told = "stale: the support set has changed since" if stale else "the support set as it is"
     typer.echo(
         f"fitted on {len(fitted.documents)} documents and version {fitted.support_version[:8]} ({told})"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from exaudit.cli.options import say
+from exaudit.cli.options import say, tell, tell_json
 from exaudit.cli.reading import Reading, reads
 from exaudit.cli.wording import name_options
 
@@ -32,7 +31,10 @@ def check(
     if not file.exists():
         raise DataError("there is no such file; check the path", file)
     report = inspect(file, **asdict(reading))
-    typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else name_options(report.render()))
+    if as_json:
+        tell_json(report.to_json())
+    else:
+        tell(name_options(report.render()))
     if report.errors:
         raise typer.Exit(1)
 

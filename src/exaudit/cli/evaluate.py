@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +18,8 @@ from exaudit.cli.options import (
     SupportAt,
     UseKNN,
     say,
+    tell,
+    tell_json,
     telling_length,
 )
 from exaudit.cli.reading import Reading, reads
@@ -78,6 +79,6 @@ def evaluate(
                     stale.count(one)
                 say(stale.render())
     if as_json:
-        typer.echo(json.dumps(evaluation.to_json(ci=ci)))
+        tell_json(evaluation.to_json(ci=ci))
     else:
-        typer.echo(evaluation.render(ci=ci))
+        tell(evaluation.render(ci=ci))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from exaudit._escape import json_text
 from exaudit.cli.auditor import chosen_rule, opened
 from exaudit.cli.options import (
     Admit,
@@ -46,16 +46,17 @@ def label(
 
     With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set.
     """
-    from exaudit.cli.files import output
+    from exaudit.cli.outputs import check_output, output
     from exaudit.model.folder import load_model
 
     chosen = chosen_rule(rule, knn)
+    check_output(out, model, support, file, reading.token_labels)
     documents = reading.iterate(file)
     if chosen is None and not admit:
         loaded = load_model(model, device=device, encoder=encoder)
         with output(out) as stream_out:
             for scores in loaded.iter_label(telling_length(loaded, documents)):
-                stream_out.write(json.dumps(scores.to_json(loaded.labels), ensure_ascii=False) + "\n")
+                stream_out.write(json_text(scores.to_json(loaded.labels)) + "\n")
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         stale = auditor.staleness() if admit else None
@@ -65,6 +66,6 @@ def label(
             for audited in labelled:
                 if stale is not None:
                     stale.count(audited)
-                stream_out.write(json.dumps(audited.to_json(auditor.labels), ensure_ascii=False) + "\n")
+                stream_out.write(json_text(audited.to_json(auditor.labels)) + "\n")
         if stale is not None:
             say(stale.render())

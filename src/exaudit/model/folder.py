@@ -26,7 +26,7 @@ from safetensors.torch import load_file, save_file
 
 from exaudit import __version__
 from exaudit._device import pick_device
-from exaudit._files import read_json, sha256_file, write_json
+from exaudit._files import read_json, sha256_file, share, write_json
 from exaudit.data.labels import LabelSet
 from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
@@ -68,13 +68,14 @@ def save_model(model: Model, path: Path, *, overwrite: bool = False, backup: boo
     overwrite : a model that is there may be replaced. With `backup` it is put aside as NAME.bak-1 (2, ...) if it has
         a support set, which may hold edits, or files that exaudit did not write.
     """
+    path = path.resolve()  # a link stays, and what it points to is replaced
     check_place(path, overwrite=overwrite)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     aside = None
     try:
-        temporary.chmod(0o755)
         _write(model, temporary)
+        share(temporary)
         if path.is_dir() and any(path.iterdir()):
             kept = backup and bool({entry.name for entry in path.iterdir()} - OURS)
             aside = _free(path) if kept else temporary.with_suffix(".old")

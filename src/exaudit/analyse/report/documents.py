@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exaudit._escape import json_text
 from exaudit.analyse.decisions import true_classes, word_decisions
 from exaudit.audit.audited import Audited, MultiAudited
 from exaudit.data.labels import LabelSet
@@ -118,8 +118,8 @@ class Shelf:
 
 
 def _script(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for character in ("<", ">", "&", "\u2028", "\u2029"):
+    text = json_text(value, separators=(",", ":"))
+    for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
