@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["read_json", "replace_file", "sha256_file", "share", "write_json"]
+__all__ = ["read_json", "replace_file", "sha256_file", "write_json"]
+
+LARGEST_JSON = 1 << 28  # bytes
 
 
 @contextmanager
@@ -25,18 +27,12 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
-        share(temporary)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes files private; ours are as readable as any other
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def share(path: Path) -> None:
-    """Let a file, or a folder with all that is in it, be as readable as any other; temporary ones start private."""
-    umask = os.umask(0)
-    os.umask(umask)
-    for each in (path, *path.rglob("*")):
-        os.chmod(each, (0o777 if each.is_dir() else 0o666) & ~umask)
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
@@ -45,7 +41,13 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    """What is in a file of JSON; a ValueError where it is none, or more than any of ours."""
+    if os.path.getsize(path) > LARGEST_JSON:
+        raise ValueError(f"it has more than {LARGEST_JSON >> 20} MB")
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def sha256_file(path: str | os.PathLike[str]) -> str:

@@ -11,6 +11,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; every failure is one line on standard error and a status other than 0."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # nothing leaves the machine unasked
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
     sys.exit(run(arguments, debug=debug))
