@@ -19,7 +19,15 @@ READING = {
     "support diff", "support show", "support verify", "knn show", "admission show", "data check", "cache show",
     "reproduce list", "data fetch",
 }  # fmt: skip
-SELDOM = {"demo", "data sample", "data fetch", "train", "compare", "cache clear", "knn fit"}  # slow, or few ways to fail
+SELDOM = {
+    "demo",
+    "data sample",
+    "data fetch",
+    "train",
+    "compare",
+    "cache clear",
+    "knn fit",
+}  # slow, or few ways to fail
 FILES = {
     "file", "a", "b", "targets", "dev", "preview", "reference", "test", "test_pairs", "token_labels", "word_vectors",
 }  # fmt: skip
@@ -50,7 +58,17 @@ ODD = (
     "nowhere", "no/where", "https://example.org/a.csv", "utf-16", "rot13", "base64", "idna", "cuda:99", "meta", "1-99999",
 )  # fmt: skip
 # Where any number is work, or memory, odd numbers are those that can only be refused.
-COSTLY = {"epochs", "filters", "word_dimension", "vocabulary", "widths", "max_length", "exemplars", "jobs", "encoder"}
+COSTLY = {
+    "epochs",
+    "filters",
+    "word_dimension",
+    "vocabulary",
+    "widths",
+    "max_length",
+    "exemplars",
+    "jobs",
+    "encoder",
+}
 REFUSED = ("", " ", "0", "-1", "1.5", "nan", "inf", "x", "é", "\udcff", "9" * 30, "-", "5-3")
 ALWAYS = {
     "train": ["--encoder", "none", "--filters", "4", "--epochs", "1", "--vocabulary", "30"],
@@ -102,14 +120,22 @@ def draw(rng: random.Random, known: dict[str, Any], place: Path) -> Command:
     def value(parameter: Any) -> str:
         name = parameter.name
         if name == "model" and parameter.param_type_name == "argument":
-            return "model" if rng.random() > odd / 4 else rng.choice(["nowhere", ".", "empty", "model/model.json", "-", ""])
+            return (
+                "model"
+                if rng.random() > odd / 4
+                else rng.choice(["nowhere", ".", "empty", "model/model.json", "-", ""])
+            )
         if name in FILES or (name == "text" and rng.random() < 0.7):
             if rng.random() < odd / 6:
-                return rng.choice(["-", "-", "nowhere.csv", "empty", "model", "https://example.org/a.csv", "", "a\udcffb"])
+                return rng.choice(
+                    ["-", "-", "nowhere.csv", "empty", "model", "https://example.org/a.csv", "", "a\udcffb"]
+                )
             files.append(write_data(rng, place, f"data{len(files)}", odd).name)
             return files[-1]
         if name == "text":
-            return rng.choice(["A great film , and dull .", "", "great", "\u202e awful", "a\udcffb", "film " * 400])
+            return rng.choice(
+                ["A great film , and dull .", "", "great", "\u202e awful", "a\udcffb", "film " * 400]
+            )
         if name == "out" or (name == "folder" and verb == "data sample"):
             return _out(rng, verb, odd)
         if name in GOOD and rng.random() > odd / 2:
@@ -123,10 +149,16 @@ def draw(rng: random.Random, known: dict[str, Any], place: Path) -> Command:
         chosen += [each for each in options if each.name == "out" and rng.random() < 0.5]
     chosen = list({each.name: each for each in chosen}.values())
     if verb in ("demo", "data fetch", *experiments):  # never the work itself
-        chosen = [each for each in chosen if each.name not in ("sample", "out", "data", "accept_licence", "folder")]
+        chosen = [
+            each for each in chosen if each.name not in ("sample", "out", "data", "accept_licence", "folder")
+        ]
     arguments = [*verb.split()]
     for each in parameters:
-        if each.param_type_name == "argument" and (each.required or rng.random() < 0.7) and rng.random() > odd / 20:
+        if (
+            each.param_type_name == "argument"
+            and (each.required or rng.random() < 0.7)
+            and rng.random() > odd / 20
+        ):
             arguments += [value(each) for _ in range(rng.randint(1, 2) if each.nargs == -1 else 1)]
     if verb == "data fetch":
         arguments = [*verb.split(), rng.choice(["list", "nothing", "", "é"]), "--data", "empty"]
@@ -140,11 +172,21 @@ def draw(rng: random.Random, known: dict[str, Any], place: Path) -> Command:
     always = ALWAYS.get(verb, EXPERIMENT if verb in experiments and known[verb][0].name == "data" else [])
     names = {option: each.name for each in options for option in each.opts}
     for option, word in zip(always[::2], always[1::2], strict=True):
-        if names.get(option) not in {each.name for each in chosen} or verb in ("demo", "cache show", "cache clear"):
+        if names.get(option) not in {each.name for each in chosen} or verb in (
+            "demo",
+            "cache show",
+            "cache clear",
+        ):
             given += [option, word]
     if rng.random() < odd / 20:
-        given.insert(rng.randrange(len(given) + 1), rng.choice(["--nothing", "-x", "extra", "--help", "--", "--out"]))
-    stdin = (place / files[-1]).read_bytes() if files and rng.random() < 0.8 else rng.randbytes(rng.choice((0, 40)))
+        given.insert(
+            rng.randrange(len(given) + 1), rng.choice(["--nothing", "-x", "extra", "--help", "--", "--out"])
+        )
+    stdin = (
+        (place / files[-1]).read_bytes()
+        if files and rng.random() < 0.8
+        else rng.randbytes(rng.choice((0, 40)))
+    )
     return Command(verb, arguments + given, stdin, out)
 
 
@@ -169,6 +211,8 @@ def furnish(place: Path) -> None:
     os.mkfifo(place / "pipe")
     (place / "pipelink").symlink_to("pipe")
     try:
-        os.mknod(place / "device", 0o666 | stat.S_IFCHR, os.makedev(1, 3))  # as /dev/null, which is not risked
+        os.mknod(
+            place / "device", 0o666 | stat.S_IFCHR, os.makedev(1, 3)
+        )  # as /dev/null, which is not risked
     except OSError:
         os.mkfifo(place / "device")
