@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["content", "write_data"]
 
-WORDS = ["a", "the", "was", "film", "great", "awful", "dull", "lovely", "plot", "food", ",", ".", "!", "and", "not", "very", "it"]
+WORDS = "a the was film great awful dull lovely plot food , . ! and not very it".split()
 TEXTS = (
     "", " ", "\t", ".", "0", "nan", "1 good", "{", '"', "'", '"a" "b"', "a\x00b", "a\x1b[31mb", "\u202eevil\u202c",
     "e\u0301\u0301\u0301", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "<br/>great<br/>", "<script>alert(1)</script>",

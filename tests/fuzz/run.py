@@ -38,8 +38,8 @@ from typing import Any
 os.environ["HF_HUB_OFFLINE"] = "1"
 sys.path.insert(0, str(Path(__file__).parent))
 
-from commands import READING, Command, draw, furnish, verbs
-from damage import told
+from commands import READING, Command, draw, furnish, verbs  # noqa: E402
+from damage import told  # noqa: E402
 
 MODEL = Path(__file__).parents[1] / "model" / "written_by_0_1" / "frozen"
 SLOWEST = 60  # seconds that a case may take
