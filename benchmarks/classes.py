@@ -39,7 +39,7 @@ Table = NDArray[np.bool_]
 
 def semeval(path: Path, seed: int = 0) -> Splits:
     """The tweets of SemEval 2017 task 4A that are at hand, split by a seeded draw."""
-    documents = read_documents(path, columns="id,label,text")
+    documents = read_documents(path, columns="id,label,text", tokens="whitespace")
     order = np.random.default_rng(seed).permutation(len(documents))
     parts = np.split(order, [8000, 9000])
     return {
@@ -96,7 +96,7 @@ def main() -> None:
         splits["test"] = marked(splits["test"], arguments.lexicon)
     known = {name: [d.without_token_labels() for d in splits[name]] for name in ("train", "dev")}
     settings = Settings(
-        encoder=arguments.encoder, tune_encoder=arguments.tune_encoder, filters=arguments.filters,
+        tokens="whitespace", encoder=arguments.encoder, tune_encoder=arguments.tune_encoder, filters=arguments.filters,
         seed=arguments.seed, pretrain=False if arguments.tune_encoder else None,
     )  # fmt: skip
     labels = LabelSet.infer(splits["train"])

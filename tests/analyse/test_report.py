@@ -140,6 +140,22 @@ def test_what_the_shelf_says_of_a_document() -> None:
     }  # fmt: skip
 
 
+def test_documents_decided_negative_show_the_words_for_it() -> None:
+    values = {"output": -1.0, "scores": [1.5, -2.0, -0.5]}
+    negative = replace(scored("good dull *so*", id="d", **values), negative_offset=1.0)  # type: ignore[arg-type]
+    positive = replace(negative, output=1.0, document=replace(negative.document, id="e"))
+    shown = page(LABELS, negative, positive)
+    assert ["g" in row for row in Shelf.of([negative, positive], LABELS).rows] == [True, False]
+    told = [one.get("for_negative") for one in json.loads(render(shown, "json"))["labelled"]]
+    assert told == [[1], None]
+    text = to_markdown(shown)
+    assert "In brackets: words for neg, in documents decided so." in text
+    assert "**good** &#91;dull&#93; &#42;so&#42;" in text
+    assert "**good** dull &#42;so&#42;" in text  # of the document decided positive
+    assert '<span class="g">framed</span>: in documents decided to be neg' in render(shown, "html")
+    assert "framed" not in render(page(LABELS, scored("good", [1.0])), "html")
+
+
 def test_json_has_the_documents_as_well() -> None:
     plain = scored("good bad", [1.239, -2.0], id="d", output=-0.5, label="pos", token_labels=[1, 0])
     unknown = scored("x", [1.0], id="e", output=1.0)

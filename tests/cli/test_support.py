@@ -148,7 +148,7 @@ def test_k_larger_than_the_set(work: Path, cli: Cli, fails: Cli) -> None:
     assert "»good«" in cli("audit", "model", "good food", "--token", "0")  # shows the two there are
 
 
-@pytest.mark.parametrize("table", ["exemplars", "documents", "log", "head"])
+@pytest.mark.parametrize("table", ["exemplars", "documents", "log"])
 def test_damaged_table(built: Path, fails: Cli, table: str) -> None:
     for file in (built / "model" / "support" / f"{table}.lance" / "data").glob("*.lance"):
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])

@@ -10,13 +10,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from exaudit.errors import SupportError
-from exaudit.support import store, tables
+from exaudit.support import head, store, tables
 from exaudit.support.exemplars import SupportBatch
 from exaudit.support.history import BatchRecord, Entry
 from exaudit.support.memory import MemorySupportSet
@@ -28,6 +30,11 @@ BatchOf = Callable[..., SupportBatch]
 
 def size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def files(support: LanceSupportSet) -> set[str]:
+    found = {str(path) for path in Path(support.where).rglob("*") if path.is_file()}
+    return {path for path in found if "_transactions" not in path and not path.endswith(".lock")}
 
 
 # What a process that can be killed does: the edit with a given number always is the same.
@@ -142,8 +149,18 @@ def before_append(support: LanceSupportSet, act: Callable[[], object]) -> None:
     support._append = acting  # type: ignore[method-assign]
 
 
-def test_the_slower_writer_tries_again(stored: LanceSupportSet, batch_of: BatchOf) -> None:
-    other = LanceSupportSet.open(stored.where)
+@pytest.fixture
+def unlocked(tmp_path: Path, batch_of: BatchOf) -> LanceSupportSet:
+    """A set as at an object store, where nobody can hold a lock: the same documents as `stored`."""
+    support = LanceSupportSet.create(
+        f"file-object-store://{tmp_path}/support", width=4, labels=LABELS, model="m"
+    )
+    support.add(batch_of(["a", "b", "c"], tokens=3))
+    return support
+
+
+def test_the_slower_writer_tries_again(unlocked: LanceSupportSet, batch_of: BatchOf) -> None:
+    stored, other = unlocked, LanceSupportSet.open(unlocked.where)
     before_append(stored, lambda: other.add(batch_of(["x"], tokens=1)))
     edit = stored.add(batch_of(["y"], tokens=1))
     assert edit.number == 3
@@ -160,9 +177,9 @@ def test_the_slower_writer_tries_again(stored: LanceSupportSet, batch_of: BatchO
     again.verify()
 
 
-def test_compaction_while_another_writes(stored: LanceSupportSet, batch_of: BatchOf) -> None:
+def test_compaction_while_another_writes(unlocked: LanceSupportSet, batch_of: BatchOf) -> None:
     """The batch that is written but not yet in the log looks like a leftover: it is dropped, and written again."""
-    other = LanceSupportSet.open(stored.where)
+    stored, other = unlocked, LanceSupportSet.open(unlocked.where)
     before_append(stored, other.compact)
     stored.add(batch_of(["x"], tokens=2))
     stored.verify()
@@ -200,8 +217,8 @@ def test_reader_survives_compaction_elsewhere(stored: LanceSupportSet, batch_of:
 def test_full_disk(
     stored: LanceSupportSet, batch_of: BatchOf, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
-    """Whichever of the four writes of an edit fails, the set is as before."""
-    count, version = 0, stored.version
+    """Whichever of the writes of an edit fails, the set is as before, and nothing of it is left."""
+    count, version, before = 0, stored.version, files(stored)
 
     def full(write: Callable[..., object]) -> Callable[..., object]:
         def writing(*arguments: object, **options: object) -> object:
@@ -214,11 +231,10 @@ def test_full_disk(
         return writing
 
     monkeypatch.setattr(tables.lance, "write_dataset", full(tables.lance.write_dataset))
-    monkeypatch.setattr(tables.lance.LanceDataset, "update", full(tables.lance.LanceDataset.update))
-    with pytest.raises(
-        SupportError, match=r"cannot write to this table .*: No space left on device \(os error 28\)$"
-    ):
+    monkeypatch.setattr(head, "write_json", full(head.write_json))
+    with pytest.raises(SupportError, match=r"cannot write to .*: No space left on device \(os error 28\)"):
         stored.add(batch_of(["d"], tokens=2))
+    assert files(stored) == before
     assert (stored.version, stored.number) == (version, 1)
     again = LanceSupportSet.open(stored.where)
     assert again.version == version
@@ -313,7 +329,71 @@ def test_open(stored: LanceSupportSet, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full", "support"]
 
 
-@pytest.mark.parametrize("table", ["head", "log", "documents", "exemplars"])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"head": 1}', '{"head": "x", "tables": {"log": 1}}', "lost"]
+)
+def test_damaged_head(stored: LanceSupportSet, content: str) -> None:
+    file = Path(stored.where, "head.json")
+    file.write_text(file.read_text().replace(stored._state.head, "x") if content == "lost" else content)
+    with pytest.raises(SupportError, match="is damaged"):
+        LanceSupportSet.open(stored.where)
+
+
+@pytest.mark.parametrize("table", ["log", "documents", "exemplars"])
+def test_a_version_that_counts_is_missed(stored: LanceSupportSet, table: str) -> None:
+    """Lance would go on with the version before it."""
+    newest = min(Path(stored.where, f"{table}.lance", "_versions").glob("*.manifest"))
+    newest.unlink()
+    with pytest.raises(SupportError, match="cannot read"):
+        LanceSupportSet.open(stored.where)
+
+
+def test_sets_of_0_1(unlocked: LanceSupportSet, tmp_path: Path, batch_of: BatchOf) -> None:
+    """Their head was a table, in folders too."""
+    local = LanceSupportSet.open(tmp_path / "support")
+    assert local.version == unlocked.version
+    assert not (tmp_path / "support" / "head.json").exists()
+    local.add(batch_of(["d"], tokens=2))
+    assert (tmp_path / "support" / "head.json").exists()
+    assert not (tmp_path / "support" / "head.lance").exists()
+    again = LanceSupportSet.open(tmp_path / "support")
+    again.verify()
+    assert again.ids == ("a", "b", "c", "d")
+
+
+def test_compaction_on_a_full_disk(
+    stored: LanceSupportSet, batch_of: BatchOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is logged, and undo is still there."""
+    stored.remove("a")
+    version, before = stored.version, files(stored)
+    with monkeypatch.context() as patch:
+        patch.setattr(tables.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+        with pytest.raises(SupportError, match=r"cannot compact .*No space left on device"):
+            stored.compact()
+    again = LanceSupportSet.open(stored.where)
+    assert files(stored) == before
+    assert [edit.kind for edit in again.log()] == ["create", "add", "remove"]
+    assert again.version == version
+    again.undo()
+    again.verify()
+    assert again.ids == ("a", "b", "c")
+    again.compact()
+
+
+def test_leftovers_of_killed_writers_go(stored: LanceSupportSet) -> None:
+    before, folder = files(stored), Path(stored.where)
+    stored._log.append(tables.pa.table({"id": ["x"], "entry": ["{}"]}))  # killed before the head was moved
+    for name in ("log.lance/data/.tmpAbc", "log.lance/_versions/1.manifest#1", ".head.json.x.tmp"):
+        (folder / name).write_text("")
+    with stored._writing():  # somebody is at work: all is left alone
+        LanceSupportSet.open(folder)
+        assert (folder / "log.lance/data/.tmpAbc").exists()
+    LanceSupportSet.open(folder)
+    assert files(stored) == before
+
+
+@pytest.mark.parametrize("table", ["log", "documents", "exemplars"])
 @pytest.mark.parametrize("damage", ["cut", "noise", "gone", "folder gone", "manifest cut"])
 def test_damage(stored: LanceSupportSet, table: str, damage: str) -> None:
     folder = Path(stored.where) / f"{table}.lance"
@@ -350,6 +430,7 @@ def test_entries_on_top_of_the_same_one(stored: LanceSupportSet) -> None:
         Entry("tag", id=name, parent=head, version=version, name=name, target=0)
         for name in ("first", "second")
     ]
+    entries = [replace(entry, id=entry.linked(stored._state.link)) for entry in entries]
     assert [stored._append(entry) for entry in entries] == [True, False]
     assert LanceSupportSet.open(stored.where).tags() == {"first": 0}
 

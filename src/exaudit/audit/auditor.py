@@ -30,7 +30,7 @@ from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SettingError, SupportError
 from exaudit.model.documents import as_documents
 from exaudit.model.model import Model
-from exaudit.model.scores import Scores
+from exaudit.model.scores import Scores, TokenScores
 from exaudit.support.history import Edit
 from exaudit.support.memory import MemorySupportSet
 from exaudit.support.support_set import SupportSet
@@ -141,6 +141,20 @@ class Auditor:
             self._admission = FittedAdmission.load(self._place.folder, len(self.labels.views))
         return self._admission
 
+    @property
+    def verified(self) -> bool:
+        """Whether all that was read of the support set was compared with the fingerprints taken when it was added.
+
+        A small set is, before the first answer. A large one is compared in the background: answers given meanwhile say
+        that they are not `verified`, and once damage is found the next question is a SupportError.
+        """
+        return self._neighbourhood is None or self._neighbourhood.verified
+
+    def wait_verified(self) -> None:
+        """Wait until it was; raise a SupportError where the support set is damaged."""
+        if self._neighbourhood is not None:
+            self._neighbourhood.wait()
+
     # -- evidence and decisions --------------------------------------------------------------------------
 
     def neighbours(self, scores: Sequence[Scores], k: int = K) -> tuple[Neighbours, ...]:
@@ -186,7 +200,8 @@ class Auditor:
         for scores, neighbours, firsts in self._near.search(
             documents, policy.k, nearest=nearest, total=total
         ):
-            yield policy.audited(scores, neighbours, firsts)
+            audited = policy.audited(scores, neighbours, firsts)
+            yield audited if self.verified else replace(audited, verified=False)
 
     def explain(
         self, document: Any, token: int, *, about: str | None = None, k: int | None = None
@@ -216,7 +231,8 @@ class Auditor:
         about: str | None = None,
         k: int | None = None,
     ) -> tuple[AuditedScores, list[Evidence]]:
-        """A document with its decisions, and the evidence for some of its tokens (the positive ones by default).
+        """A document with its decisions, and the evidence for some of its tokens: by default the positive ones and, if
+        the document is negative, those that speak for the negative class.
 
         Parameters
         ----------
@@ -231,6 +247,8 @@ class Auditor:
             self._fitted_policy(),
         )
         decided = [own.decisions for c, own in enumerate(scores.views) if view in (None, c)]
+        if isinstance(scores, TokenScores) and not scores.decision:
+            decided.append(scores.evidence < 0)
         asked = np.flatnonzero(np.any(decided, axis=0)).tolist() if tokens is None else list(tokens)
         with self._near.index() as index:
             k = k or (policy.k if policy.knns else min(K, len(index)))
@@ -238,7 +256,8 @@ class Auditor:
             near = [own[np.array(asked, np.int64)] for own in found]
             exemplars = FoundExemplars(self.support, index, near)
         evidence = policy.evidence(scores, asked, near, exemplars, k=k, about=view)
-        return policy.audited(replace(scores, exemplars=None), found), evidence
+        audited = policy.audited(replace(scores, exemplars=None), found)
+        return audited if self.verified else replace(audited, verified=False), evidence
 
     def preview(
         self, edit: Callable[[Auditor], Edit], documents: Sequence[Any], *, rule: Rule | None = None
@@ -266,7 +285,7 @@ class Auditor:
             trial = copy.copy(self)
             trial._support, trial._neighbourhood = MemorySupportSet.preview(self.support), None
             made = edit(trial)
-            for part in parts(as_documents(documents)):
+            for part in parts(as_documents(documents, cut=self.model.settings.tokens)):
                 scores = self.model.label(part, exemplars=True)
                 before += self._decided(policy, index, scores)
                 with index.trying(trial.support) as tried:
@@ -304,7 +323,7 @@ class Auditor:
         seed
             Of the split and of the order.
         """
-        dev = as_documents(documents)
+        dev = as_documents(documents, cut=self.model.settings.tokens)
         self.warn_of_overlap(dev)
         searched = self._searched(dev, k)
         if use_token_labels is None:
@@ -339,7 +358,11 @@ class Auditor:
         limits for documents need document labels.
         """
         wanted = set(self._need_knn().dev_documents)
-        dev = [document for document in as_documents(documents) if document.id in wanted]
+        dev = [
+            document
+            for document in as_documents(documents, cut=self.model.settings.tokens)
+            if document.id in wanted
+        ]
         if len(dev) < len(wanted):
             raise SupportError(
                 f"only {len(dev)} of the {len(wanted)} documents that were K-NN dev are given; fit the limits on the "
@@ -378,7 +401,7 @@ class Auditor:
         *,
         everything: bool = False,
         resume: bool = True,
-        dtype: str = "float32",
+        dtype: str | None = None,
         author: str | None = None,
         reason: str = "",
     ) -> Edit:
@@ -387,10 +410,15 @@ class Auditor:
         A build that was stopped, at any moment and by any means, goes on when it is started again with the same
         documents, and ends with the same set.
         """
-        labelled = edits.labelled(documents, self.labels)
+        labelled = edits.labelled(documents, self.model)
         if self._support is None and self._place is not None and not self._place.has_support():
             self.model.label(labelled[:1], exemplars=True)  # a model without exemplars says so first
-            self._support = self._place.create_support(dtype=dtype, author=author, reason=reason)
+            self._support = self._place.create_support(dtype=dtype or "float32", author=author, reason=reason)
+        elif dtype not in (None, self.support.header.dtype):
+            raise SettingError(
+                f"the support set keeps its vectors as {self.support.header.dtype}; leave out `dtype`, or remove the "
+                "support set and build it anew"
+            )
         return edits.build(
             self.model,
             self.support,
@@ -405,7 +433,7 @@ class Auditor:
         self, documents: Sequence[Any], *, replace: bool = False, author: str | None = None, reason: str = ""
     ) -> Edit:
         """Add labelled documents, as one edit; with `replace` in place of those of the same id."""
-        labelled = edits.labelled(documents, self.labels)
+        labelled = edits.labelled(documents, self.model)
         return edits.add(self.model, self.support, labelled, replace=replace, author=author, reason=reason)
 
     def relabel(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
@@ -451,7 +479,9 @@ class Auditor:
 
     def _searched(self, documents: Sequence[Document], k: int) -> list[Searched]:
         found = self._near.search(documents, k, total=len(documents))
-        return [(scores, neighbours) for scores, neighbours, _ in found]
+        searched = [(scores, neighbours) for scores, neighbours, _ in found]
+        self.wait_verified()  # what is fitted on this stays
+        return searched
 
     def _decided(self, policy: Policy, index: ExemplarIndex, scores: Sequence[Scores]) -> list[AuditedScores]:
         views = index.neighbours(vectors_of(scores), policy.k, offsets=self.model.word_boundaries)
@@ -459,7 +489,7 @@ class Auditor:
 
     def _scored(self, document: Any, tokens: Sequence[int]) -> Scores:
         """One document with its vectors; the tokens asked for must be there."""
-        (scores,) = self.model.label(as_documents([document]), exemplars=True)
+        (scores,) = self.model.label(as_documents([document], cut=self.model.settings.tokens), exemplars=True)
         for n in tokens:
             if not 0 <= n < len(scores.document.tokens):
                 count = len(scores.document.tokens)

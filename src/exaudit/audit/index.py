@@ -17,6 +17,7 @@ from exaudit.errors import SupportError
 from exaudit.support.exemplars import Exemplars
 from exaudit.support.search import ExactSearch
 from exaudit.support.support_set import SupportSet
+from exaudit.support.verification import Verification
 
 __all__ = ["ExemplarIndex"]
 
@@ -43,6 +44,7 @@ class ExemplarIndex:
     _number: int  # of the edit that was followed last
     _row: Rows  # (places,) of each place in the search; ascending
     _search: ExactSearch
+    verification: Verification  # of the vectors, scores and texts
 
     def __len__(self) -> int:
         return len(self.exemplars)
@@ -95,6 +97,7 @@ class ExemplarIndex:
         """
         if not len(self):
             raise SupportError("the support set is empty; build it, or add documents, first")
+        self.verification.check()
         distances, places = self._search.search(vectors, k)  # (N, K) each
         rows = self._row[places]  # (N, K)
         at = self.at(rows)  # (N, K)
@@ -119,6 +122,7 @@ class ExemplarIndex:
         self._number = support.number
         self._row = self.exemplars.row
         vectors = self._spilled(support) if self._stream else support.vectors(self._row)
+        self.verification = Verification(support, vectors)
         self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
 
     def _spilled(self, support: SupportSet) -> npt.NDArray[Any]:
@@ -139,6 +143,8 @@ class ExemplarIndex:
         places = self._places(added)
         new = added[places < 0]
         vectors = support.vectors(new)  # may fail, so before anything is changed
+        if support.stored and len(new):
+            support.assure(support.owners(new), vectors)
         self._search.remove(self._places(removed))
         self._search.restore(places[places >= 0])
         if len(new):

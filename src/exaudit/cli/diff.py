@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from exaudit._files import to_json
 from exaudit.cli.options import say
 from exaudit.cli.reading import Reading, reads
 
@@ -52,20 +52,20 @@ def diff(
     from exaudit.errors import SettingError
 
     in_order = targets is not None and pair_column is None
-    documents = reading.read(file, every_row=in_order)
+    documents = reading.read(file, every_row=in_order, tokens="whitespace")
     if targets is None:
         pairs = pair_by_column(documents, pair_column or find_pair_column(documents, file), source=source)
     else:
         if source not in ("first", "second"):
             raise SettingError(f"with two files --source is first or second, not {source!r}")
-        sides = (documents, reading.read_beside(targets, every_row=in_order))
+        sides = (documents, reading.read_beside(targets, every_row=in_order, tokens="whitespace"))
         pairs = pair_across(*(sides if source == "first" else sides[::-1]), pair_column)
     to_stdout = str(out) == "-"
     if out is not None:
         with output(out) as stream:
             for pair in pairs:
                 for document in pair.labelled():
-                    stream.write(json.dumps(_line(document, pair.id), ensure_ascii=False) + "\n")
+                    stream.write(to_json(_line(document, pair.id)) + "\n")
         where = "" if to_stdout else f" in {out}"
         say(f"{len(pairs):,} pairs; {2 * len(pairs):,} documents with token labels{where}")
     shown = show if show is not None else 0 if to_stdout else len(pairs) if out is None else 3

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from exaudit._files import to_json
 from exaudit.cli.options import Device, Encoder, Model
 from exaudit.cli.reading import Reading, reads
 
@@ -63,7 +63,7 @@ def features(
             stream.write("\n".join(map(_plain, tables)))
             return
         data = feature_data(found, sizes=sizes, by=ranking, top=top, minimum=minimum, targets=targets)
-        stream.write(_csv(data) if as_ == "csv" else json.dumps(data, ensure_ascii=False) + "\n")
+        stream.write(_csv(data) if as_ == "csv" else to_json(data) + "\n")
 
 
 def sizes_of(text: str) -> tuple[int, ...]:

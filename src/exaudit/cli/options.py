@@ -32,7 +32,7 @@ __all__ = [
     "clean",
     "named",
     "say",
-    "telling_length",
+    "with_notes",
 ]
 
 CHUNK = 2048  # documents looked at together
@@ -77,11 +77,14 @@ def say(message: str) -> None:
     typer.echo(name_options(message), err=True)
 
 
-def telling_length(model: TrainedModel, documents: Iterable[Document]) -> Iterator[Document]:
-    """The documents as they come; the first time that some are longer than the model reads, say so."""
-    rest, whole, told = iter(documents), True, False
+def with_notes(model: TrainedModel, documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents as they come; the first time that some are longer than the model reads, say so, and at the start
+    if its encoder does not know their language."""
+    rest, first, whole, told = iter(documents), True, True, False
     while chunk := list(islice(rest, CHUNK)):
-        whole = whole and len(chunk) < CHUNK
+        if first and (note := model.note_on_language(chunk)):
+            say(f"note: {note}")
+        first, whole = False, whole and len(chunk) < CHUNK
         if not told and (note := model.note_on_length(chunk)):
             say(note if whole else f"lines {chunk[0].line} to {chunk[-1].line}: {note}")
             told = True

@@ -11,10 +11,10 @@ from datetime import datetime, time
 from itertools import chain, islice
 from typing import Any
 
-from exaudit.data.columns import number_name
 from exaudit.data.document import Document
 from exaudit.data.layout import Layout
 from exaudit.data.notes import Notes
+from exaudit.data.spelling import number_name
 from exaudit.errors import DataError
 
 __all__ = ["is_workbook", "read_excel"]

@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,9 +18,11 @@ from exaudit.data.encoding import Decoder, check_encoding, wide_encoding
 from exaudit.data.notes import Notes
 from exaudit.errors import DataError
 
-__all__ = ["Line", "read_lines"]
+__all__ = ["Line", "check_path", "read_lines"]
 
 Line = tuple[int, str]  # its 1-based number, and its text with the line ending
+
+WEB_ADDRESS = re.compile(r"(?:https?|ftp|s3|gs|hf):/", re.IGNORECASE)  # one slash: a Path has made one of two
 
 BOM = b"\xef\xbb\xbf"
 PACKERS: dict[bytes, Callable[[BinaryIO], Any]] = {
@@ -35,6 +38,17 @@ FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or CSV",
     b"%PDF": "a PDF file; extract its text first",
 }
+
+
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Refuse what is not on this machine, before its format is looked for; `-` is standard input."""
+    if WEB_ADDRESS.match(os.fspath(path)):
+        address = re.sub(":/+", "://", os.fspath(path), count=1)
+        raise DataError(
+            "this is a web address; exaudit reads files on this machine: download it first", address
+        )
+    if str(path) != "-" and not os.path.exists(path):
+        raise DataError("there is no such file; check the path", path)
 
 
 def read_lines(path: str | os.PathLike[str], notes: Notes, encoding: str | None = None) -> Iterator[Line]:

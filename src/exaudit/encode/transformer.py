@@ -22,7 +22,7 @@ from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
 from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, windows_of
 from exaudit.encode.shapes import add_shapes, restore_shapes
-from exaudit.errors import EncoderError, SettingError
+from exaudit.errors import EncoderError, EncoderMismatchError, SettingError
 
 __all__ = ["DEFAULT_LAYERS", "OnTheFlyFeatures", "Transformer", "depth", "last_layers"]
 
@@ -54,10 +54,11 @@ class Transformer:
         device: torch.device,
         dtype: str,
         max_length: int | None,
+        fingerprint: str,
     ) -> None:
         self.name = name
         self.folder = folder
-        self.fingerprint = fingerprint(folder)
+        self.fingerprint = fingerprint
         self.module = module.to(device).eval()
         self.layers = layers
         self.device = device
@@ -83,10 +84,12 @@ class Transformer:
         dtype: str = "float32",
         max_length: int | None = None,
         download: bool = True,
+        expected: str | None = None,
     ) -> Transformer:
         """Load `minilm`, a folder in Hugging Face layout, or an encoder of the Hugging Face hub.
 
-        Without `download` the hub is not asked for an encoder that is not on this machine.
+        Without `download` the hub is not asked for an encoder that is not on this machine. Files without the
+        `expected` fingerprint are refused before anything in them is believed.
         """
         name = fspath(name)
         where = pick_device(device)
@@ -97,12 +100,15 @@ class Transformer:
         if max_length is not None and max_length < 1:
             raise SettingError(f"max_length is {max_length}; give a number of word pieces, at least 1")
         folder = locate(name, download=download)
+        found = fingerprint(folder)
+        if expected not in (None, found):
+            raise EncoderMismatchError(f"{name} has fingerprint {found[:12]}, not {str(expected)[:12]}")
         module, tokenizer = _read(name, folder)
         chosen = _choose_layers(name, layers, module.config.num_hidden_layers)
         _cut(module, max(chosen))
         return cls(
             name, folder, module, Tokenizer(tokenizer),
-            layers=chosen, device=where, dtype=dtype, max_length=max_length,
+            layers=chosen, device=where, dtype=dtype, max_length=max_length, fingerprint=found,
         )  # fmt: skip
 
     @property

@@ -190,6 +190,7 @@ class Run:
     def _model_settings(self, settings: dict[str, Any]) -> Settings:
         own = self.settings
         common: dict[str, Any] = {
+            "tokens": "whitespace",
             "encoder": own.encoder,
             "filters": own.filters,
             "epochs": own.epochs,

@@ -29,7 +29,9 @@ from exaudit.errors import SettingError
 from exaudit.head.batch import Batch
 from exaudit.head.pooling import filter_max, responses, segment_max
 
-__all__ = ["Decomposition", "Head", "HeadConfig", "class_scores", "sides", "strongest_other"]
+__all__ = ["POOLS", "Decomposition", "Head", "HeadConfig", "class_scores", "sides", "strongest_other"]
+
+POOLS = ("max", "none")
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class HeadConfig:
             raise SettingError("the head needs at least one filter, and widths of 1 or more")
         if self.classes < (2 if self.outputs == "softmax" else 1):
             raise SettingError(f"the head cannot tell {self.classes} classes apart")
-        if self.pool not in ("max", "none"):
+        if self.pool not in POOLS:
             raise SettingError(f"unknown pool {self.pool!r}; use max or none")
         if self.pool == "none" and self.widths != (1,):
             raise SettingError("pool none scores every piece by itself and needs filters of width 1")

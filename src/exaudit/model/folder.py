@@ -7,15 +7,13 @@
     README.md           the model card, for people
     support/            the support set, once there is one (see exaudit.support), with knn.json and admission.json
 
-A folder is written beside its place and renamed, so there is a whole model or none. What is replaced was written by
-exaudit: anything else is refused, and a model with a support set, or with files of somebody else, is put aside.
+A folder is written beside its place, synced, and exchanged with what is there, so there is the old model or the new
+one, whole, whatever happens to the machine. What is replaced was written by exaudit: anything else is refused, and a
+model with a support set, or with files of somebody else, is put aside.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 import warnings
 from itertools import count
 from pathlib import Path
@@ -24,20 +22,37 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from exaudit import __version__
+from exaudit._checksum import read_sealed, write_sealed
 from exaudit._device import pick_device
-from exaudit._files import read_json, sha256_file, write_json
+from exaudit._files import (
+    folder_beside,
+    make_folder,
+    put_folder,
+    read_json,
+    replace_file,
+    sha256_file,
+    write_json,
+)
+from exaudit._version import __version__
 from exaudit.data.labels import LabelSet
 from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
-from exaudit.errors import ExauditError, ModelError, ModelWarning
+from exaudit.errors import EncoderMismatchError, ExauditError, ModelError, ModelWarning
 from exaudit.head.network import Head, HeadConfig
 from exaudit.model.card import card
 from exaudit.model.model import Model
 from exaudit.model.settings import Settings
 
-__all__ = ["SCHEMA", "check_place", "load_model", "read_description", "save_model", "update_model"]
+__all__ = [
+    "SCHEMA",
+    "check_place",
+    "load_model",
+    "note_fitted",
+    "read_description",
+    "save_model",
+    "update_model",
+]
 
 SCHEMA = 2  # 1: two classes only
 OURS = {
@@ -69,24 +84,14 @@ def save_model(model: Model, path: Path, *, overwrite: bool = False, backup: boo
         a support set, which may hold edits, or files that exaudit did not write.
     """
     check_place(path, overwrite=overwrite)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
-    aside = None
-    try:
-        temporary.chmod(0o755)
-        _write(model, temporary)
-        if path.is_dir() and any(path.iterdir()):
-            kept = backup and bool({entry.name for entry in path.iterdir()} - OURS)
-            aside = _free(path) if kept else temporary.with_suffix(".old")
-            path.rename(aside)
-        elif path.is_dir():
-            path.rmdir()
-        os.replace(temporary, path)
-        if aside is not None and not kept:
-            shutil.rmtree(aside)
-            aside = None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    make_folder(path.parent)
+    with folder_beside(path) as draft:
+        _write(model, draft)
+        there = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+        aside = _free(path) if backup and there - OURS else None
+        put_folder(
+            draft, path, replace=True, aside=aside
+        )  # only then is the old model deleted, or known as `aside`
     return aside
 
 
@@ -100,14 +105,23 @@ def update_model(model: Model, path: Path) -> None:
     for old in ("offset", "document_offset"):
         description.pop(old, None)
     description |= {"schema": SCHEMA, "labels": model.labels.to_json()}
-    write_json(path / "model.json", description)
-    (path / "README.md").write_text(card(description), encoding="utf-8")
+    write_sealed(path / "model.json", description)
+    _write_card(path, description)
+
+
+def note_fitted(path: Path, name: str) -> None:
+    """Put on record that a file was fitted for this model, so that it is missed when it is gone."""
+    description = read_description(path)
+    fitted = description.get("fitted", [])
+    if name not in fitted:
+        write_sealed(path / "model.json", description | {"fitted": [*fitted, name]})
 
 
 def _changing(model: Model) -> dict[str, Any]:
     return {
         "word_boundaries": list(model.word_boundaries),
         "document_boundaries": list(model.document_boundaries),
+        "negative_boundary": model.negative_boundary,
         "record": model.record,
     }
 
@@ -143,8 +157,13 @@ def _write(model: Model, path: Path) -> None:
         "settings": model.settings.to_json(),
         "files": {name: sha256_file(path / name) for name in files},
     }
-    write_json(path / "model.json", description)
-    (path / "README.md").write_text(card(description), encoding="utf-8")
+    write_sealed(path / "model.json", description)
+    _write_card(path, description)
+
+
+def _write_card(path: Path, description: dict[str, Any]) -> None:
+    with replace_file(path / "README.md") as temporary:
+        temporary.write_text(card(description), encoding="utf-8")
 
 
 def read_description(path: Path) -> dict[str, Any]:
@@ -153,7 +172,7 @@ def read_description(path: Path) -> dict[str, Any]:
         found = "is not a folder" if path.exists() else "does not exist"
         raise ModelError(f"{path} {found}; give a model folder, as `exaudit train --out` writes it")
     try:
-        description = read_json(path / "model.json")
+        description = read_sealed(path / "model.json")
         schema = description["schema"]
     except FileNotFoundError:
         raise ModelError(
@@ -175,7 +194,7 @@ def read_description(path: Path) -> dict[str, Any]:
             raise ModelError(
                 f"{path / name} is damaged: its checksum differs; restore the folder or train again"
             )
-    return dict(description)
+    return description
 
 
 def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) -> Model:
@@ -196,6 +215,8 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         for each in boundaries:
             if len(each) != len(labels.views):
                 raise ModelError(f"{path} is damaged: {len(each)} boundaries for {len(labels.views)} classes")
+        negative = description.get("negative_boundary")  # until 0.1 there was none
+        negative = None if negative is None else float(negative)
         place, record, by_tokens = (description[key] for key in ("encoder", "record", "by_tokens"))
     except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
         if isinstance(error, ExauditError):
@@ -217,6 +238,7 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         word_boundaries=tuple(float(b) for b in boundaries[0]),
         document_boundaries=tuple(float(b) for b in boundaries[1]),
         record=record,
+        negative_boundary=negative,
     )
 
 
@@ -225,17 +247,20 @@ def _load_encoder(
 ) -> Transformer:
     name = elsewhere or (str(path / "encoder") if place["name"] == "encoder" else place["name"])
     cuda = pick_device(settings.device).type == "cuda"
-    encoder = Transformer.load(
-        name,
-        layers=place["layers"],
-        device=settings.device,
-        dtype=settings.precision if cuda else "float32",
-        max_length=place["max_length"],
-        download=bool(elsewhere),  # a received folder may name any encoder; only the user's word fetches one
-    )
-    if encoder.fingerprint != place["fingerprint"]:
-        raise ModelError(
-            f"{path} was trained on another encoder: {name} has fingerprint {encoder.fingerprint[:12]}, "
-            f"the model needs {place['fingerprint'][:12]}; give the right one with `encoder`"
+    try:
+        return Transformer.load(
+            name,
+            layers=place["layers"],
+            device=settings.device,
+            dtype=settings.precision if cuda else "float32",
+            max_length=place["max_length"],
+            download=bool(
+                elsewhere
+            ),  # a received folder may name any encoder; only the user's word fetches one
+            expected=place["fingerprint"],
         )
-    return encoder
+    except EncoderMismatchError as error:
+        raise ModelError(
+            f"{path} was trained on another encoder, or its encoder is damaged: {error}; restore the folder, or give "
+            "the right one with `encoder`"
+        ) from error

@@ -1,14 +1,13 @@
-"""A support set on disk, in four Lance tables.
+"""A support set on disk, in three Lance tables.
 
     <location>/exemplars.lance    batch, document (its place in the batch), position, vector
     <location>/documents.lance    batch, document, id, text, tokens, scores, labels as they were added, ...
     <location>/log.lance          id and JSON of each entry; see `exaudit.support.history`
-    <location>/head.lance         a single row: the id of the last entry that counts
+    <location>/head.json          the last entry that counts; see `exaudit.support.head`
 
-An edit appends its data to the first two, its entry to the log, and then moves the head, by one atomic commit of
-Lance that fails if the head has been moved meanwhile. What cannot be reached from the head, because its writer was
-killed or was slower than another, is never looked at and goes with the next `compact`. Nothing is locked, so a
-location can be a folder or any object store that Lance knows.
+An edit appends its data to the first two, its entry to the log, and then moves the head. What cannot be reached from
+the head, because its writer was killed or was slower than another, is never looked at. A location can be a folder or
+any object store that Lance knows.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -25,40 +25,48 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from exaudit._files import folder_beside, make_folder, put_folder
 from exaudit.data.document import Document
 from exaudit.data.labels import Kind
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDocument
+from exaudit.support.head import head_of
 from exaudit.support.header import SupportHeader
-from exaudit.support.history import BatchRecord, Edit, Entry, State
+from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State
 from exaudit.support.support_set import SupportSet, signed
-from exaudit.support.tables import KeyedTable, Numbers, Table
+from exaudit.support.tables import KeyedTable, Numbers, Table, folder_of, matrix
 
 __all__ = ["LanceSupportSet"]
 
 _FILE_BYTES = 32 << 20  # compaction rewrites one file at a time, so this is the space it needs
 _LOG_FILES = 64  # the log is merged into one file when it has this many
+_TEXTS = ["id", "text", "tokens", "meta"]
 _NARROW = ["batch", "document", "offset", "length", "id", "label", "token_labels", "scores", "digest"]
 
 
 class LanceSupportSet(SupportSet):
     """A support set in Lance tables. Use `create` or `open`."""
 
+    stored = True
+
     def __init__(self, location: str | os.PathLike[str]) -> None:
         super().__init__(os.fspath(location))
         folder = self.where.rstrip("/")
-        self._head = Table(f"{folder}/head.lance")
-        self._log = Table(f"{folder}/log.lance")
+        self._log = Table(f"{folder}/log.lance", lambda: self._head.version("log"))
         self._documents = KeyedTable(
             f"{folder}/documents.lance",
             ["batch", "document"],
             lambda *keys: _numbers(self._state, *keys),
+            lambda: self._head.version("documents"),
         )
         self._exemplars = KeyedTable(
             f"{folder}/exemplars.lance",
             ["batch", "document", "position"],
             lambda *keys: _rows(self._state, *keys),
+            lambda: self._head.version("exemplars"),
         )
+        tables = {"exemplars": self._exemplars, "documents": self._documents, "log": self._log}
+        self._head = head_of(self.where, tables)
         self._seen = 0
         self._unread: dict[str, str] = {}  # entries of the log that were not reached from the head so far
         self._narrow: dict[int, BatchIndex] = {}
@@ -85,29 +93,28 @@ class LanceSupportSet(SupportSet):
         header = SupportHeader(width, tuple(labels), model, dtype, kind)
         if cls.exists(location):
             raise SupportError(f"{location}: there is a support set already; open it, or delete it first")
-        # A set in a folder is made under another name and then renamed, so that it is there whole or not at all, and
-        # only once. At an object store the head is written last; let one process create it.
-        where = os.fspath(location)
-        local = "://" not in where
-        draft = cls(f"{where.rstrip('/')}.{secrets.token_hex(4)}.tmp" if local else where)
         entry = Entry("create", "created the support set", header=header, version=State().version)
         entry = signed(entry, "", author, reason)
-        try:
-            if local:
-                with draft._head.doing("create"):
-                    os.makedirs(draft.where)
-            nothing = BatchIndex.empty(header.classes)
-            draft._exemplars.create(_exemplar_rows(0, nothing, np.zeros((0, width), dtype)))
-            draft._documents.create(_document_rows(0, nothing, []))
-            draft._log.create(_log_row(entry))
-            draft._head.create(pa.table({"head": [entry.id]}))
-            if local:
-                with draft._head.doing("create"):
-                    os.rename(draft.where, where)
-        finally:
-            if local:
-                shutil.rmtree(draft.where, ignore_errors=True)
+        entry = replace(entry, id=entry.linked(""))
+        folder = folder_of(os.fspath(location))
+        if folder is None:  # the head is written last; let one process create it
+            cls(location)._create(entry, header)
+            return cls.open(location)
+        try:  # under another name, so that it is there whole or not at all, and only once
+            make_folder(folder.parent)
+            with folder_beside(folder) as draft:
+                cls(draft)._create(entry, header)
+                put_folder(draft, folder)
+        except OSError as error:
+            raise SupportError(f"{location}: cannot create a support set here: {error.strerror}") from error
         return cls.open(location)
+
+    def _create(self, entry: Entry, header: SupportHeader) -> None:
+        nothing = BatchIndex.empty(header.classes)
+        self._exemplars.create(_exemplar_rows(0, nothing, np.zeros((0, header.width), header.dtype)))
+        self._documents.create(_document_rows(0, nothing, []))
+        self._log.create(_log_row(entry))
+        self._head.create(entry.id)
 
     @classmethod
     def open(
@@ -122,6 +129,8 @@ class LanceSupportSet(SupportSet):
         """The set at a location; one made for another model, width or label set than asked for is refused."""
         support = cls(location)
         if not support._head.exists():
+            if folder_of(support._log.uri) and os.path.isdir(support._log.uri):
+                raise SupportError(f"{location}: the support set here has lost its head.json; {REPAIR}")
             raise SupportError(f"{location}: there is no support set here; build one first")
         support.refresh()
         header = support.header
@@ -129,41 +138,35 @@ class LanceSupportSet(SupportSet):
         bytes_per_row = header.width * np.dtype(header.dtype).itemsize
         support._exemplars.rows_per_file = max(1, _FILE_BYTES // bytes_per_row)
         support._check()
+        support._head.tidy()
         return support
 
     def _check(self) -> None:
         """Refuse tables that do not hold what the log says."""
         state = self._state
         lost = [number for number in np.flatnonzero(state.live).tolist() if state.ids[number] is None]
-        if lost or state.version != state.entries[-1].version:
-            raise SupportError(
-                f"{self._documents.uri}: this table is damaged; restore the support set from a backup"
-            )
+        if lost:
+            raise SupportError(f"{self._documents.uri}: this table is damaged; {REPAIR}")
         if (self._exemplars.places(state.live_rows())[1] < 0).any():
-            raise SupportError(
-                f"{self._exemplars.uri}: this table is damaged; restore the support set from a backup"
-            )
+            raise SupportError(f"{self._exemplars.uri}: this table is damaged; {REPAIR}")
 
     # The log
 
     def _append(self, entry: Entry) -> bool:
         self._log.append(_log_row(entry))
         self._log.merge_files(_LOG_FILES)
-        return self._head.swap("head", entry.parent, entry.id)
+        return self._head.move(entry.parent, entry.id)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return self._head.writing()
 
     def _news(self) -> list[Entry]:
-        heads = self._head.rows(["head"])["head"].to_pylist()
-        if len(heads) != 1:
-            raise SupportError(
-                f"{self._head.uri}: this table is damaged; restore the support set from a backup"
-            )
-        if heads[0] == self._state.head:
+        head = self._head.entry()
+        if head == self._state.head:
             return []
-        chain = self._chain(heads[0], self._seen) or self._chain(heads[0], 0)
+        chain = self._chain(head, self._seen) or self._chain(head, 0)
         if chain is None:
-            raise SupportError(
-                f"{self._log.uri}: this table is damaged; restore the support set from a backup"
-            )
+            raise SupportError(f"{self._log.uri}: this table is damaged; {REPAIR}")
         self._indexes(
             [batch.key for entry in chain for batch in entry.batches]
         )  # all at one look at the table
@@ -182,6 +185,8 @@ class LanceSupportSet(SupportSet):
             if head not in self._unread:
                 return None
             chain.append(Entry.from_json(self._unread[head]))
+            if chain[-1].id != head:
+                return None
             head = chain[-1].parent
         return chain[::-1]
 
@@ -212,21 +217,65 @@ class LanceSupportSet(SupportSet):
     def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
         if not numbers:
             return []
-        rows = self._documents.take(np.asarray(numbers, np.int64), ["id", "text", "tokens", "meta"])
-        return [
-            SupportDocument(
-                n, -1, row["id"], row["text"], tuple(row["tokens"]), "", (), dict(json.loads(row["meta"]))
-            )
-            for n, row in zip(numbers, rows.to_pylist(), strict=True)
-        ]
+        rows = self._documents.take(np.asarray(numbers, np.int64), _TEXTS)
+        with self._documents.doing("read"):
+            return [_text(n, row) for n, row in zip(numbers, rows.to_pylist(), strict=True)]
+
+    def _share(self) -> LanceSupportSet:
+        other = super()._share()
+        assert isinstance(other, LanceSupportSet)
+        other._documents, other._exemplars = self._documents.copy(), self._exemplars.copy()
+        return other
 
     def _read_vectors(self, rows: npt.NDArray[np.int64], out: Array) -> None:
         self._exemplars.read_into(rows, "vector", out)
+
+    # What can be read of a damaged set (see `repair`)
+
+    def readable_log(self) -> tuple[dict[str, Entry], str]:
+        """Entries by their ids, and the head, "" where it is not known."""
+        entries: dict[str, Entry] = {}
+        for rows in self._log.readable(["entry"]):
+            for text in rows["entry"].to_pylist():
+                with suppress(SupportError):
+                    entry = Entry.from_json(text)
+                    entries[entry.id] = entry
+        with suppress(SupportError):
+            return entries, self._head.entry()
+        return entries, ""
+
+    def readable_indexes(self) -> dict[int, BatchIndex]:
+        """The narrow columns of batches that are there whole."""
+        found: dict[int, BatchIndex] = {}
+        for rows in self._documents.readable(_NARROW):
+            with suppress(ValueError, IndexError, pa.ArrowException):
+                found.update(_by_batch(rows))
+        return found
+
+    def readable_documents(self, state: State) -> dict[int, SupportDocument]:
+        """Texts of documents by their numbers."""
+        found: dict[int, SupportDocument] = {}
+        for rows in self._documents.readable(["batch", "document", *_TEXTS]):
+            numbers = _numbers(state, *(rows[key].to_numpy() for key in ("batch", "document")))
+            for number, row in zip(numbers.tolist(), rows.select(_TEXTS).to_pylist(), strict=True):
+                with suppress(ValueError, TypeError):
+                    found[number] = _text(number, row)
+        return found
+
+    def readable_vectors(self, state: State) -> dict[int, Array]:
+        """Vectors by their rows."""
+        keys = ["batch", "document", "position"]
+        found: dict[int, Array] = {}
+        for rows in self._exemplars.readable([*keys, "vector"]):
+            names = _rows(state, *(rows[key].to_numpy() for key in keys))
+            found.update(zip(names.tolist(), matrix(rows["vector"]), strict=True))
+        return found
 
     # Compaction
 
     def compact(self, *, author: str | None = None, reason: str = "") -> Edit:
         plan: dict[int, list[int] | None] = {}
+        work: list[Iterator[None]] = []
 
         def draft(state: State) -> Entry:
             keep = state.live.copy()
@@ -234,18 +283,26 @@ class LanceSupportSet(SupportSet):
                 keep |= state.at(number).live
             plan.clear()
             plan.update(self._unneeded(state, keep))
+            work[:] = [self._reclaim(table, plan) for table in (self._exemplars, self._documents)]
+            if self._head.pins:  # the first files are written again before it counts: a full disk shows here
+                for table in work:
+                    next(table, None)
             dropped = tuple(key for key, places in plan.items() if places is None)
             return Entry("compact", "compacted the support set", dropped=dropped)
 
         # Once the entry is in the log nobody can ask for what it drops: the rest may be stopped at any moment.
-        edit = self._commit(draft, author, reason)
-        for table in (self._exemplars, self._documents):
-            table.delete_batches(plan)
-            table.shrink()
-        self._log.shrink()
-        self._head.shrink()
-        self._narrow = {}
+        with self._lock, self._writing():
+            edit = self._commit(draft, author, reason)
+            for table in (*work, self._log.shrink()):
+                for _ in table:
+                    self._head.hold()
+            self._head.shrink()
+            self._narrow = {}
         return edit
+
+    def _reclaim(self, table: KeyedTable, plan: Mapping[int, list[int] | None]) -> Iterator[None]:
+        table.delete_batches(plan)
+        yield from table.shrink()
 
     def _unneeded(self, state: State, keep: npt.NDArray[np.bool_]) -> dict[int, list[int] | None]:
         """For each batch with something to drop: the places of its documents, or None for all of it."""
@@ -263,6 +320,11 @@ class LanceSupportSet(SupportSet):
             if key not in pending and drop:
                 unneeded[key] = drop if len(drop) < len(places) else None
         return unneeded
+
+
+def _text(number: int, row: dict[str, Any]) -> SupportDocument:
+    meta = dict(json.loads(row["meta"]))
+    return SupportDocument(number, -1, row["id"], row["text"], tuple(row["tokens"]), "", (), meta)
 
 
 def _log_row(entry: Entry) -> pa.Table:

@@ -5,9 +5,13 @@ Only this module and `store` know Lance.
 
 from __future__ import annotations
 
+import copy
+import errno
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import lance
@@ -17,17 +21,33 @@ import pyarrow as pa
 from lance.optimize import Compaction
 
 from exaudit.errors import SupportError
+from exaudit.support.history import REPAIR
 
-__all__ = ["KeyedTable", "Table"]
+__all__ = ["KeyedTable", "Table", "folder_of", "matrix"]
 
 Numbers = npt.NDArray[np.int64]
+_FOLDERS = ("data", "_deletions", "_transactions", "_versions")  # of a table
+
+
+def folder_of(uri: str) -> Path | None:
+    """The folder that a location means; None for an object store."""
+    local = uri.removeprefix("file://")
+    return None if "://" in local else Path(local)
 
 
 class Table:
-    """A table in a folder or at an object-store URL."""
+    """A table in a folder or at an object-store URL.
 
-    def __init__(self, uri: str, rows_per_file: int = 1 << 20) -> None:
+    pinned : the version that counts, where there is one; without, it is the newest. What is newer than the pinned
+        version was written by an edit that has not ended, or never will: nobody reads it.
+    """
+
+    def __init__(
+        self, uri: str, pinned: Callable[[], int | None] = lambda: None, rows_per_file: int = 1 << 20
+    ) -> None:
         self.uri, self.rows_per_file = uri, rows_per_file
+        self.folder = folder_of(uri)
+        self._pinned = pinned
         self._dataset: Any = None
 
     @contextmanager
@@ -41,7 +61,12 @@ class Table:
                 raise
             # Lance ends its messages with places in its own source, of no use to a reader
             said = (str(error).splitlines() or [type(error).__name__])[0].split(", /")[0]
-            raise SupportError(f"{self.uri}: cannot {what} this table of the support set: {said}") from error
+            if "panic" in said or not lances:
+                said = "its content makes no sense"
+            advice = f"; if it is damaged, {REPAIR}" if what == "read" else ""
+            raise SupportError(
+                f"{self.uri}: cannot {what} this table of the support set: {said:.150}{advice}"
+            ) from error
 
     def exists(self) -> bool:
         with self.doing("read"):
@@ -59,13 +84,26 @@ class Table:
             lance.write_dataset(rows, self.uri, mode="create")
 
     def latest(self) -> Any:
-        """The newest version of the table."""
+        """The version of the table that counts."""
         with self.doing("read"):
-            if self._dataset is None:
-                self._dataset = lance.dataset(self.uri)
-            else:
-                self._dataset.checkout_latest()
-        return self._dataset
+            while True:
+                version = self._pinned()
+                try:
+                    if self._dataset is None:
+                        self._dataset = lance.dataset(self.uri, version=version)
+                    elif version is None:
+                        self._dataset.checkout_latest()
+                    elif version != self._dataset.version:
+                        self._dataset = self._dataset.checkout_version(version)
+                    return self._dataset
+                except (OSError, ValueError):
+                    if self._pinned() == version:  # else another process has just compacted the table
+                        raise
+
+    def newest(self) -> Any:
+        """The last version that was written, for those who write more."""
+        with self.doing("read"):
+            return lance.dataset(self.uri)
 
     def append(self, rows: pa.Table) -> None:
         """Add rows, all or none of them. They come last only as long as nobody shrinks the table meanwhile."""
@@ -86,9 +124,30 @@ class Table:
             count = max(0, dataset.count_rows() - start)
             return dataset.scanner(columns=list(columns), offset=start, limit=count).to_table()
 
+    def readable(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Of a damaged table in a folder: the rows of each file that can be read, in the newest version that can."""
+        versions = sorted((version for version, _ in self._manifests()), reverse=True)
+        with suppress(SupportError):
+            versions.sort(key=lambda version: version != self._pinned())  # the one that counts comes first
+        for version in versions:
+            try:
+                with self.doing("read"):
+                    files = lance.dataset(self.uri, version=version).get_fragments()
+            except SupportError:
+                continue
+            for file in files:
+                try:
+                    with self.doing("read"):
+                        rows = file.to_table(columns=list(columns))
+                except SupportError:
+                    continue
+                if len(rows):
+                    yield rows
+            return
+
     def merge_files(self, limit: int) -> None:
         """Keep a table of many small appends quick to read."""
-        dataset = self.latest()
+        dataset = self.newest()
         try:
             if len(dataset.get_fragments()) >= limit:
                 dataset.optimize.compact_files()
@@ -96,26 +155,103 @@ class Table:
             return
 
     def delete(self, condition: str) -> None:
-        dataset = self.latest()
+        dataset = self.newest()
         with self.doing("write to"):
             dataset.delete(condition)
 
-    def shrink(self) -> None:
+    def shrink(self) -> Iterator[None]:
         """Reclaim deleted rows and old versions, one file at a time, so that the table never takes twice its space.
 
-        Files that another writer is just writing are left alone.
+        Each time it yields there is a new version, for the caller to make safe; then the old ones go. Without a
+        lock, files that another writer is just writing are left alone.
         """
-        dataset = self.latest()
         options = {"target_rows_per_fragment": self.rows_per_file, "materialize_deletions_threshold": 0.0}
         with self.doing("compact"):
-            dataset.cleanup_old_versions(older_than=timedelta(0))
-            for _ in range(len(dataset.get_fragments())):
-                tasks = Compaction.plan(dataset, options).tasks
+            dataset = self.newest()
+            tasks = Compaction.plan(dataset, options).tasks
+            self._check_room(tasks)
+            for _ in range(len(dataset.get_fragments()) + 1):
+                if tasks:
+                    Compaction.commit(dataset, [tasks[0].execute(dataset)])
+                yield
+                dataset = self.newest()
+                locked = self._pinned() is not None
+                dataset.cleanup_old_versions(older_than=timedelta(0), delete_unverified=locked)
                 if not tasks:
-                    break
-                Compaction.commit(dataset, [tasks[0].execute(dataset)])
-                dataset.checkout_latest()
-                dataset.cleanup_old_versions(older_than=timedelta(0))
+                    return
+                tasks = Compaction.plan(dataset, options).tasks
+
+    def _check_room(self, tasks: Sequence[Any]) -> None:
+        """Refuse to start where a file could not be written again before the old one goes."""
+        sizes = [
+            sum(file.file_size_bytes or 0 for part in task.fragments for file in part.files) for task in tasks
+        ]
+        if self.folder is not None and shutil.disk_usage(self.folder).free < max(sizes, default=0):
+            raise OSError(errno.ENOSPC, f"No space left on device for a file of {max(sizes) >> 20} MB")
+
+    # On the disk, where there is one. Lance itself syncs nothing.
+
+    def unsynced(self) -> tuple[int, list[Path]]:
+        """The newest version, and the files and folders to sync so that the disk has it, given the pinned one."""
+        newest, pinned = self.newest(), self._pinned()
+        if self.folder is None or newest.version == pinned:
+            return int(newest.version), []
+        with self.doing("write to"):
+            known = set() if pinned is None else self._files(lance.dataset(self.uri, version=pinned))
+            manifests = [file for version, file in self._manifests() if version > (pinned or 0)]
+            folders = [self.folder / name for name in ("data", "_deletions", "_versions")]
+            if pinned is None:  # made once, at the start, lest there be more to sync whenever Lance adds one
+                for folder in folders:
+                    folder.mkdir(exist_ok=True)
+                folders += [self.folder, self.folder.parent]
+            new = self._files(newest) - known
+            touched = {file.parent for file in (*new, *manifests)}
+            return int(newest.version), [
+                *new,
+                *manifests,
+                *(f for f in folders if pinned is None or f in touched),
+            ]
+
+    def roll_back(self) -> None:
+        """Forget versions beyond the pinned one: the edits that wrote them were never finished."""
+        pinned = self._pinned()
+        with self.doing("write to"):
+            for version, manifest in self._manifests():
+                if pinned is not None and version > pinned:
+                    manifest.unlink()
+
+    def leftovers(self, since: float) -> list[Path]:
+        """Files of edits that were never finished, begun after `since`."""
+        if self.folder is None:
+            return []
+        with self.doing("read"):
+            needed = self._files(self.latest())
+            pinned = self._pinned()
+            found = [file for version, file in self._manifests() if pinned is not None and version > pinned]
+            for name in _FOLDERS:
+                for file in (self.folder / name).glob("*"):
+                    unfinished = file.name.startswith(".tmp") or "#" in file.name
+                    loose = name != "_versions" and file not in needed and file.stat().st_mtime > since
+                    if unfinished or loose:
+                        found.append(file)
+            return found
+
+    def _files(self, dataset: Any) -> set[Path]:
+        """The files with the rows of a version."""
+        assert self.folder is not None
+        files = set()
+        for fragment in dataset.get_fragments():
+            files |= {self.folder / "data" / file.path for file in fragment.metadata.files}
+            if deletions := fragment.deletion_file():
+                files.add(self.folder / deletions)
+        return files
+
+    def _manifests(self) -> list[tuple[int, Path]]:
+        """Versions and their files. Lance counts down in the names, so that the newest comes first."""
+        assert self.folder is not None
+        files = (self.folder / "_versions").glob("*.manifest")
+        numbered = [(int(file.stem), file) for file in files if file.stem.isdigit()]
+        return [(number if number < 1 << 63 else (1 << 64) - 1 - number, file) for number, file in numbered]
 
 
 class KeyedTable(Table):
@@ -130,11 +266,17 @@ class KeyedTable(Table):
         uri: str,
         keys: Sequence[str],
         locate: Callable[..., Numbers],
-        rows_per_file: int = 1 << 20,
+        pinned: Callable[[], int | None] = lambda: None,
     ) -> None:
-        super().__init__(uri, rows_per_file)
+        super().__init__(uri, pinned)
         self.keys, self._locate = keys, locate
         self._snapshot: tuple[Any, list[tuple[int, int]], Numbers] = (None, [], np.zeros(0, np.int64))
+
+    def copy(self) -> KeyedTable:
+        """The same table, to be read in another thread."""
+        other = copy.copy(self)
+        other._dataset = None
+        return other
 
     def places(self, names: Numbers) -> tuple[Any, Numbers]:
         """A version of the table and the places in it of the rows with these names, -1 for those it has not."""
@@ -179,10 +321,10 @@ class KeyedTable(Table):
         def read(dataset: Any, places: Numbers) -> None:
             low, high = int(places.min()), int(places.max())
             if high - low >= 2 * len(places):
-                out[:] = _matrix(dataset.take(places, columns=[column])[column])
+                out[:] = matrix(dataset.take(places, columns=[column])[column])
                 return
             together = dataset.scanner(columns=[column], offset=low, limit=high - low + 1).to_table()
-            vectors = _matrix(together[column])
+            vectors = matrix(together[column])
             in_order = len(places) == len(vectors) and (np.diff(places) == 1).all()
             out[:] = vectors if in_order else vectors[places - low]
 
@@ -215,7 +357,7 @@ class KeyedTable(Table):
                 self.delete(f"batch = {key} AND document IN ({', '.join(map(str, places))})")
 
 
-def _matrix(vectors: Any) -> npt.NDArray[Any]:
+def matrix(vectors: Any) -> npt.NDArray[Any]:
     """A column of fixed-size lists as an array (n, M), without a copy."""
     parts = [part.flatten().to_numpy().reshape(len(part), -1) for part in vectors.chunks if len(part)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

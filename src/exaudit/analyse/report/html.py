@@ -9,7 +9,7 @@ from itertools import count
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from exaudit import __version__
+from exaudit._version import __version__
 from exaudit.analyse.report.blocks import Cell, Page, Plot
 from exaudit.analyse.report.svg import svg
 

@@ -86,7 +86,9 @@ def _cell(cell: Cell, digits: int) -> str:
 def _documents(block: Documents) -> Iterator[str]:
     shelf = block.shelf
     yield f"{shelf.total:,} documents; the first {min(SHOWN, len(shelf.rows))} are shown here."
-    yield "Bold: decided; underlined: truly so, where known." + ("" if shelf.binary else CLASSES)
+    negative = f" In brackets: words for {_plain(shelf.labels.names[0])}, in documents decided so."
+    more = CLASSES if not shelf.binary else negative if shelf.negative_words else ""
+    yield "Bold: decided; underlined: truly so, where known." + more
     yield ""
     for row in shelf.rows[:SHOWN]:
         yield f"- {_plain(row['i'])}, {_head(row, shelf)}: {_text(row, shelf)}"
@@ -109,8 +111,11 @@ def _classes(classes: int | list[int], shelf: Shelf) -> str:
 def _text(row: dict[str, Any], shelf: Shelf) -> str:
     words = row["w"].split("\n")
     if shelf.binary:
-        positive, true = set(row["d"]), set(row.get("y", ()))
-        return " ".join(_marked(word, n in positive, n in true) for n, word in enumerate(words))
+        positive, true, negative = (set(row.get(key, ())) for key in ("d", "y", "g"))
+        return " ".join(
+            _marked(f"[{word}]" if n in negative else word, n in positive, n in true)
+            for n, word in enumerate(words)
+        )
     decided, carried = ({n: classes for n, *classes in row.get(key, ())} for key in ("d", "y"))
     shown = []
     for n, word in enumerate(words):

@@ -28,10 +28,11 @@
   const wrong = (row) => "t" in row && !same(row.t, row.p);
 
   function word(row, sets, text, n) {
-    const kinds = ["d", "y", "f"].filter((kind) => sets[kind].has(n));
+    const kinds = ["d", "y", "f", "g"].filter((kind) => sets[kind].has(n));
     if (several && sets.d.has(n)) kinds.push("c" + sets.d.get(n)[0] % 8);
     const span = make("span", kinds.join(" "), text);
     const facts = ["score " + (several ? "for " + names[row.b[n]] + " " : "") + (row.s[n] / 100).toFixed(2)];
+    if (sets.g.has(n)) facts.push("for " + names[0]);
     if (row.k) facts.push("K-NN " + (row.k[n] / 100).toFixed(2));
     if (row.n) facts.push("nearest exemplar at " + (row.n[n] / 10).toFixed(1));
     if (row.f) facts.push(sets.f.has(n) ? "refused" : "admitted");
@@ -60,7 +61,7 @@
     box.append(make("h3", "", head));
     if (row.r) box.append(make("p", "reason", "Refused: " + row.r));
     const text = make("p");
-    const sets = { d: carried(row.d), y: carried(row.y), f: new Set(row.f) };
+    const sets = { d: carried(row.d), y: carried(row.y), f: new Set(row.f), g: new Set(row.g) };
     row.w.split("\n").forEach((token, n) =>
       text.append(word(row, sets, token, n), ...(several ? labels(sets, n) : []), " "));
     if (row.c) text.append("… and " + row.c + " more words");
