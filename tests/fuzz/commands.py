@@ -47,7 +47,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "word_dimension": ("2",), "batch_size": ("1", "3", "1000"), "learning_rate": ("0.1", "5"), "loss": ("document", "token"),
     "recipe": ("paper",), "select": ("document-f1", "last"), "boundary": ("documents", "zero"), "beta": ("0.5", "1"),
     "documents": ("1", "3"), "quantile": ("0.5", "0.95"), "count": ("3",), "exemplars": ("1", "5"), "show": ("1", "3"),
-    "positive": ("positive", "negative", "1"), "tokens": ("words", "whitespace"), "support": ("model/support", "nowhere"),
+    "positive": ("positive", "negative", "1"), "tokens": ("words", "whitespace"), "support": ("model/support",),
     "exemplar_labels": ("model", "documents"), "author": ("me",), "reason": ("a slip",), "id_prefix": ("p-",),
     "max_length": ("8",), "layers": ("1",), "init": ("model",), "source": ("text",), "pair_column": ("id", "pair"),
     "names": ("one", "two"), "out": ("out.jsonl",), "encoder": ("none",), "steps": ("*",), "seeds": ("0", "0,1"),
