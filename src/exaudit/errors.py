@@ -3,7 +3,8 @@
     ExauditError
      ├── SettingError    an option or argument is wrong (also a ValueError)
      ├── DataError       a file of documents is wrong; names the file and the line
-     ├── EncoderError    the Transformer cannot be found, or is not the one asked for
+     ├── EncoderError    the Transformer cannot be found or loaded
+     │    └── EncoderMismatchError    it is not the one asked for
      ├── ModelError      a model folder is damaged, too new, or of another encoder
      └── SupportError    a support set is damaged, or does not fit the model or the request
 
@@ -22,6 +23,7 @@ from os import PathLike
 __all__ = [
     "DataError",
     "EncoderError",
+    "EncoderMismatchError",
     "ExauditError",
     "ModelError",
     "ModelWarning",
@@ -55,6 +57,10 @@ class DataError(ExauditError, ValueError):
 
 class EncoderError(ExauditError):
     """The Transformer cannot be found or loaded, or it is not the one asked for."""
+
+
+class EncoderMismatchError(EncoderError):
+    """The Transformer's files are not those asked for: it is another one, or they are damaged."""
 
 
 class ModelError(ExauditError):

@@ -327,10 +327,12 @@ def test_all_is_kept_in_the_folder(task: Task, tmp_path: Path) -> None:
         assert f"  not {name}: K-NN output at most" in told
         assert f"  document, {name}: admitted share above" in told
     value = json.loads((tmp_path / "model" / "knn.json").read_text())
-    (tmp_path / "model" / "knn.json").write_text(json.dumps(value | {"delta": value["delta"][:2]}))
+    (tmp_path / "model" / "knn.json").write_text(
+        json.dumps(value | {"delta": value["delta"][:2], "checksum": None})
+    )
     with pytest.raises(ModelError, match="not for a model of 3 classes"):
         Auditor.open(tmp_path / "model").knn  # noqa: B018
-    (tmp_path / "model" / "knn.json").write_text(json.dumps(value | {"delta": 7}))
+    (tmp_path / "model" / "knn.json").write_text(json.dumps(value | {"delta": 7, "checksum": None}))
     with pytest.raises(ModelError, match="not for a model of 3 classes"):
         Auditor.open(tmp_path / "model").knn  # noqa: B018
 
@@ -352,7 +354,7 @@ def test_what_does_not_fit(auditor: Auditor, task: Task) -> None:
         auditor.relabel_token(task[1][0].id, 0, 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TwoOfMany(Model):
     """A model of two classes that tells of each of them, as if there were more."""
 

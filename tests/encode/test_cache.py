@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -136,7 +137,18 @@ def test_runs_at_the_same_time(double: Any, tmp_path: Path) -> None:
     assert encoder.encoded == []
 
 
-@pytest.mark.parametrize("damage", ["cut", "longer", "garbage", "empty", "header", "bounds"])
+def without_checksum(header: bytes, data: bytes) -> bytes:
+    """A shard as 0.1 wrote it."""
+    plain = json.loads(header)
+    del plain["__metadata__"]
+    text = json.dumps(plain).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + data
+
+
+@pytest.mark.parametrize(
+    "damage", ["cut", "longer", "garbage", "empty", "header", "bounds", "zeros", "bit", "0.1"]
+)
 def test_a_damaged_shard_is_encoded_again(double: Any, tmp_path: Path, damage: str) -> None:
     lists = double.documents(20)
     FeatureCache(tmp_path, shard_bytes=512).features(double.Double(), lists)
@@ -144,6 +156,7 @@ def test_a_damaged_shard_is_encoded_again(double: Any, tmp_path: Path, damage: s
     lost = len(load_file(path)["keys"])
     content = path.read_bytes()
     size = 8 + int.from_bytes(content[:8], "little")
+    end = len(content) - 16 * lost  # of the features; the keys come last
     path.write_bytes({
         "cut": content[:-100],
         "longer": content + b"x",
@@ -151,6 +164,9 @@ def test_a_damaged_shard_is_encoded_again(double: Any, tmp_path: Path, damage: s
         "empty": b"",
         "header": content[:8] + b"{" * (size - 8) + content[size:],
         "bounds": content[:size] + b"\x07" + content[size + 1 :],
+        "zeros": content[: end - 80] + bytes(80) + content[end:],
+        "bit": content[: end - 1] + bytes([content[end - 1] ^ 1]) + content[end:],
+        "0.1": without_checksum(content[8:size], content[size:]),
     }[damage])  # fmt: skip
     encoder = double.Double()
     with pytest.warns(UserWarning, match="damaged"):

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal import make_batch
-from safetensors.torch import load_file
+from safetensors.torch import load
 
 from exaudit.encode.packed import Packed
 from exaudit.errors import ModelError, ModelWarning, SettingError
@@ -154,14 +154,21 @@ def test_a_checkpoint_of_another_run_is_refused_and_a_damaged_one_replaced(tmp_p
     train(new_head(), planted(), planted(20, seed=1), TrainingConfig(epochs=1), checkpoint=path)
     with pytest.raises(ModelError, match="other settings"):
         train(new_head(), planted(), planted(20), TrainingConfig(epochs=2), checkpoint=path, resume=True)
-    whole = {name: tensor.clone() for name, tensor in load_file(path).items()}  # not through its memory map
-    path.write_bytes(path.read_bytes()[:50])
-    with pytest.warns(ModelWarning, match="damaged .* starts anew"):
-        train(
-            new_head(), planted(), planted(20, seed=1), TrainingConfig(epochs=1), checkpoint=path, resume=True
-        )
-    again = load_file(path)
-    assert all(torch.equal(again[name], tensor) for name, tensor in whole.items())
+    content = path.read_bytes()
+    whole = load(content)
+    for damaged in (content[:50], content[:-100] + bytes(100), content[:-1] + bytes([content[-1] ^ 1])):
+        path.write_bytes(damaged)
+        with pytest.warns(ModelWarning, match="damaged .* starts anew"):
+            train(
+                new_head(),
+                planted(),
+                planted(20, seed=1),
+                TrainingConfig(epochs=1),
+                checkpoint=path,
+                resume=True,
+            )
+        again = load(path.read_bytes())
+        assert all(torch.equal(again[name], whole[name]) for name in whole)
 
 
 def test_token_training_without_token_labels_is_refused() -> None:
@@ -175,3 +182,18 @@ def test_token_training_without_token_labels_is_refused() -> None:
 def test_bad_settings_are_refused(bad: dict) -> None:
     with pytest.raises(SettingError):
         TrainingConfig(**bad)
+
+
+@pytest.mark.parametrize("where", ["training", "dev"])
+def test_a_loss_that_is_no_number_stops_training(where: str, tmp_path: Path) -> None:
+    data, dev = planted(), planted(seed=1)
+    bad = data if where == "training" else dev
+    bad.features.parts[3][:] = math.nan  # type: ignore[attr-defined]
+    with pytest.raises(SettingError, match=r"the loss is nan in epoch 1, .* try a smaller `learning_rate`"):
+        train(new_head(), data, dev, TrainingConfig(epochs=2), checkpoint=tmp_path / "head.safetensors")
+    assert not (tmp_path / "head.safetensors").exists()
+
+
+def test_an_epoch_cannot_be_chosen_by_labels_that_are_not_there() -> None:
+    with pytest.raises(SettingError, match=r"`select=token-f0\.5` needs token labels in the dev documents"):
+        train(new_head(), planted(), planted(tokens=False), TrainingConfig(select="token-f0.5", epochs=1))

@@ -156,6 +156,6 @@ def test_boundaries_that_do_not_fit_the_classes_are_damage(model: Model, tmp_pat
     save_model(model, tmp_path / "model")
     path = tmp_path / "model" / "model.json"
     description = json.loads(path.read_text())
-    path.write_text(json.dumps(description | {"word_boundaries": [0.0]}))
+    path.write_text(json.dumps(description | {"word_boundaries": [0.0], "checksum": None}))
     with pytest.raises(ModelError, match="1 boundaries for 3 classes"):
         load_model(tmp_path / "model", device="cpu")

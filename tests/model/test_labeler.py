@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.data.document import Document
-from exaudit.errors import DataError, ExauditError, ModelError, SettingError
+from exaudit.errors import DataError, ExauditError, ModelError, ModelWarning, SettingError
 from exaudit.head.pseudo_labels import pseudo_labels
 from exaudit.head.tuning import tune
 from exaudit.metrics import Counts
@@ -354,6 +354,10 @@ def test_bad_input_is_named() -> None:
         (lambda p: (p / "model.json").write_text("[]"), "damaged"),
         (lambda p: (p / "head.safetensors").unlink(), "missing"),
         (lambda p: (p / "head.safetensors").write_bytes(b"short"), "checksum"),
+        (
+            lambda p: (p / "model.json").write_text(json.dumps(_get(p) | {"by_tokens": 1})),
+            "was changed after",
+        ),
         (lambda p: _set(p, schema=99), "install a newer one"),
         (lambda p: _set(p, head={}), "damaged"),
         (lambda p: _set(p, encoder={**_get(p)["encoder"], "fingerprint": "0" * 64}), "another encoder"),
@@ -371,7 +375,8 @@ def _get(path: Path) -> dict:
 
 
 def _set(path: Path, **changes) -> None:
-    (path / "model.json").write_text(json.dumps(_get(path) | changes))
+    """As a folder without a checksum."""
+    (path / "model.json").write_text(json.dumps(_get(path) | changes | {"checksum": None}))
 
 
 def test_wrong_paths_are_refused(trained: Labeler, tmp_path: Path) -> None:
@@ -416,6 +421,12 @@ def test_a_tuned_run_resumes_to_the_same_weights(bert: Path, tmp_path: Path) -> 
     for a, b in zip(whole.model_.head.parameters(), resumed.model_.head.parameters(), strict=True):
         assert torch.equal(a, b)
     assert whole.model_.encoder.fingerprint == resumed.model_.encoder.fingerprint
+    weights = min((tmp_path / "stopped").glob("*/model.safetensors"))
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-64] + bytes(byte ^ 1 for byte in content[-64:]))
+    with pytest.warns(ModelWarning, match="damaged, so it is tuned again"):
+        fit(tmp_path / "stopped", resume=True)
+    assert weights.read_bytes() == content
 
 
 def test_a_resumed_run_does_not_take_what_other_labels_taught(

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -429,6 +430,7 @@ def test_entries_on_top_of_the_same_one(stored: LanceSupportSet) -> None:
         Entry("tag", id=name, parent=head, version=version, name=name, target=0)
         for name in ("first", "second")
     ]
+    entries = [replace(entry, id=entry.linked(stored._state.link)) for entry in entries]
     assert [stored._append(entry) for entry in entries] == [True, False]
     assert LanceSupportSet.open(stored.where).tags() == {"first": 0}
 

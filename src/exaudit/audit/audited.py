@@ -43,6 +43,7 @@ class Audited(TokenScores):
     admission: TokenAdmission | None = None
     admitted: bool | None = None  # of the document; None: no admission, or no document limits
     reason: str | None = None  # why the document is refused
+    verified: bool = True  # whether the support set had been compared with its fingerprints by then
 
     @property
     def views(self) -> tuple[Audited, ...]:
@@ -71,7 +72,7 @@ class Audited(TokenScores):
                 token["reason"] = self.admission.reason(n, names=(names.negative, names.positive))
         if self.admission is not None:
             line["admitted"], line["reason"] = self.admitted, self.reason
-        return line
+        return line if self.verified else {**line, "verified": False}
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class MultiAudited(MultiScores):
     views: tuple[Audited, ...]
     admitted: bool | None = None  # of the document; None: no admission, or no document limits
     reason: str | None = None  # why the document is refused
+    verified: bool = True  # whether the support set had been compared with its fingerprints by then
 
     @property
     def knn(self) -> npt.NDArray[np.float64] | None:
@@ -119,7 +121,7 @@ class MultiAudited(MultiScores):
                 token["reason"] = self._reason(n, int(knn[n].argmax()), labels)
         if admitted is not None:
             line["admitted"], line["reason"] = self.admitted, self.reason
-        return line
+        return line if self.verified else {**line, "verified": False}
 
     def _reason(self, n: int, strongest: int, labels: LabelSet) -> str | None:
         admission, names = self.views[strongest].admission, labels.views[strongest]

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from exaudit._files import read_json, write_json
+from exaudit._checksum import read_sealed, write_sealed
 from exaudit.audit.edits import label_of
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelNames, LabelSet
@@ -24,6 +24,7 @@ from exaudit.decide.knn import KNN, Kind
 from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import DataError, ExauditError, ModelError, SupportError
 from exaudit.metrics import Counts, token_metrics
+from exaudit.model.folder import note_fitted, read_description
 from exaudit.model.scores import Scores, TokenScores
 
 __all__ = ["ClassKNN", "FittedAdmission", "FittedKNN", "Searched"]
@@ -124,7 +125,7 @@ class FittedKNN:
         return {"schema": 1 if one else SCHEMA, **plain}
 
     def save(self, folder: Path) -> None:
-        write_json(folder / "knn.json", self.to_json())
+        _save(folder / "knn.json", self.to_json())
 
     @classmethod
     def load(cls, folder: Path, classes: int) -> FittedKNN | None:
@@ -221,7 +222,7 @@ class FittedAdmission:
             "use_count": self.use_count,
             "documents": [_plain(document) for document in self.documents],
         }
-        write_json(folder / "admission.json", value)
+        _save(folder / "admission.json", value)
 
     @classmethod
     def load(cls, folder: Path, classes: int) -> FittedAdmission | None:
@@ -235,13 +236,20 @@ class FittedAdmission:
         return cls(admissions, documents, bool(value["use_count"]))
 
 
+def _save(path: Path, value: dict[str, Any]) -> None:
+    write_sealed(path, value)
+    note_fitted(path.parent, path.name)
+
+
 def _load(path: Path, parse: Callable[[dict[str, Any], int], T], classes: int, command: str) -> T | None:
     try:
-        value = read_json(path)
+        value = read_sealed(path)
         if value["schema"] > SCHEMA:
             raise ModelError(f"{path} was written by a newer exaudit; install that, or run `{command}` again")
         return parse(value, classes)
     except FileNotFoundError:
+        if path.name in read_description(path.parent).get("fitted", ()):
+            raise ModelError(f"{path} is missing; restore it, or run `{command}` again") from None
         return None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{path} is damaged ({error!r}); run `{command}` again") from error

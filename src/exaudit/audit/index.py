@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from exaudit._memory import available_memory
 from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import Exemplars
 from exaudit.support.search import ExactSearch
 from exaudit.support.support_set import SupportSet
+from exaudit.support.verification import Verification
 
 __all__ = ["ExemplarIndex"]
 
@@ -43,6 +45,7 @@ class ExemplarIndex:
     _number: int  # of the edit that was followed last
     _row: Rows  # (places,) of each place in the search; ascending
     _search: ExactSearch
+    verification: Verification  # of the vectors, scores and texts
 
     def __len__(self) -> int:
         return len(self.exemplars)
@@ -95,6 +98,7 @@ class ExemplarIndex:
         """
         if not len(self):
             raise SupportError("the support set is empty; build it, or add documents, first")
+        self.verification.check()
         distances, places = self._search.search(vectors, k)  # (N, K) each
         rows = self._row[places]  # (N, K)
         at = self.at(rows)  # (N, K)
@@ -118,8 +122,22 @@ class ExemplarIndex:
         self.exemplars = support.exemplars(vectors=False)
         self._number = support.number
         self._row = self.exemplars.row
+        self._check_memory(support)
         vectors = self._spilled(support) if self._stream else support.vectors(self._row)
+        self.verification = Verification(support, vectors)
         self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
+
+    def _check_memory(self, support: SupportSet) -> None:
+        """Say what the search would take, before the system ends it without a word."""
+        if self._stream:
+            return
+        needed = len(self._row) * support.header.width * np.dtype(support.header.dtype).itemsize
+        left = available_memory()
+        if left is not None and needed > left:
+            raise SupportError(
+                f"the vectors of the support set take {needed / 1e9:.1f} GB, and {left / 1e9:.1f} GB of memory are "
+                "left; search them from disk with `stream`, or on a machine with more memory"
+            )
 
     def _spilled(self, support: SupportSet) -> npt.NDArray[Any]:
         """The vectors in a temporary file, which vanishes with the last map of it."""
@@ -139,6 +157,8 @@ class ExemplarIndex:
         places = self._places(added)
         new = added[places < 0]
         vectors = support.vectors(new)  # may fail, so before anything is changed
+        if support.stored and len(new):
+            support.assure(support.owners(new), vectors)
         self._search.remove(self._places(removed))
         self._search.restore(places[places >= 0])
         if len(new):

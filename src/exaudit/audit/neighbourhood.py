@@ -47,6 +47,16 @@ class Neighbourhood:
             self._index.follow(self.support)
             yield self._index
 
+    @property
+    def verified(self) -> bool:
+        """Whether all that was read of the support set was compared with its fingerprints."""
+        return self._index is None or self._index.verification.done
+
+    def wait(self) -> None:
+        """Wait until it was; raise a SupportError where the support set is damaged."""
+        if self._index is not None:
+            self._index.verification.wait()
+
     def neighbours(self, scores: Sequence[Scores], k: int) -> tuple[Neighbours, ...]:
         """The k nearest exemplars of every token of documents labelled with `exemplars=True`, for each class."""
         with self.index() as index:
@@ -58,7 +68,7 @@ class Neighbourhood:
         """Documents with the exemplars of their tokens, as each class sees them; the nearest in their documents, where
         asked for."""
         with progress(total=total, unit="doc", desc="audit") as bar:
-            for part in parts(each_document(documents)):
+            for part in parts(each_document(documents, cut=self.model.settings.tokens)):
                 scores = self.model.label(part, exemplars=True)
                 with self.index() as index:
                     views = self.neighbours(scores, k)

@@ -20,7 +20,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from exaudit import __version__
+        from exaudit._version import __version__
 
         typer.echo(f"exaudit {__version__}")
         raise typer.Exit
@@ -54,6 +54,7 @@ from exaudit.cli import (  # noqa: E402
     reproduce,
     support,
     train,
+    verify,
 )
 
 app.command("train")(train.train)
@@ -66,6 +67,7 @@ app.command("diff")(diff.diff)
 app.command("compare")(compare.compare)
 app.command("reliability")(reliability.reliability)
 app.command("report")(report.report)
+app.command("verify")(verify.verify)
 app.command("demo")(demo.demo)
 app.add_typer(support.app, name="support")
 app.add_typer(knn.app, name="knn")

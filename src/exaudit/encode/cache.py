@@ -35,6 +35,7 @@ _LIMIT = 20 * 10**9
 _SHARD = 128 * 2**20  # bytes of features per shard; what a kill can cost, and what memory must hold
 _PIECES = 8192  # read from the cache at once
 _STALE = 3600  # seconds after which a temporary file belongs to a run that was killed
+_checked: set[Path] = set()  # shards whose checksum was compared by this process; they never change
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class FeatureCache:
         folder.mkdir(parents=True, exist_ok=True)
         self._sweep()
         shards = _Shards()
-        for shard in _read_all(folder, transformer.dimension):
+        for shard in _read_all(folder, transformer.dimension, wanted):
             if shards.add(shard, wanted):
                 os.utime(shard.path)  # used now
         missing = list({key: i for i, key in enumerate(keys) if key not in shards.places}.values())
@@ -270,14 +271,24 @@ def encode_features(
     )
 
 
-def _read_all(folder: Path, dimension: int) -> Iterator[Shard]:
+def _read_all(folder: Path, dimension: int, wanted: set[bytes]) -> Iterator[Shard]:
+    """Shards with something that is wanted. A damaged one is dropped: its documents are encoded again."""
     for path in sorted(folder.glob("*.safetensors")):
         try:
-            yield read_shard(path, dimension)
+            shard = read_shard(path, dimension)
+            if wanted.isdisjoint(shard.keys):
+                continue
+            if path not in _checked:
+                shard.check()
+                _checked.add(path)
+            yield shard
         except FileNotFoundError:
             continue  # another run evicted it
         except DamagedShardError as error:
-            warnings.warn(f"dropped a damaged file of the feature cache: {error}", stacklevel=5)
+            warnings.warn(
+                f"dropped a damaged file of the feature cache, its documents are encoded again: {error}",
+                stacklevel=5,
+            )
             path.unlink(missing_ok=True)
 
 

@@ -5,6 +5,8 @@
     bounds    (n + 1,)  int64      document i owns the rows bounds[i]:bounds[i + 1]
     keys      (n, 16)   uint8      a digest of the document's tokens
 
+The header's metadata hold a checksum of the arrays, which `Shard.check` compares with what is there.
+
 The safetensors library would copy a shard twice to write it and gives no map to read it, so the few lines of the
 format are here: eight bytes of header length, the header in JSON, then the arrays.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,14 @@ class Shard:
     block: Block
     bounds: NDArray[np.int64]
     keys: list[bytes]
+    header: Mapping[str, Any]
+    data: NDArray[np.uint8]  # the arrays, end to end
+    checksum: str
+
+    def check(self) -> None:
+        """Read all of it; raise DamagedShardError where it is not what was written."""
+        if _checksum(self.header, [self.data]) != self.checksum:
+            raise DamagedShardError(f"{self.path}: its checksum differs")
 
 
 def digest(tokens: Sequence[str]) -> bytes:
@@ -78,19 +88,20 @@ def write_shard(
             "data_offsets": [offset, offset + size],
         }
         offset += size
-    text = json.dumps(header).encode()
+    data = [np.ascontiguousarray(part) for _, _, parts in arrays for part in parts]
+    text = json.dumps(header | {"__metadata__": {"checksum": _checksum(header, data)}}).encode()
     text += b" " * (-len(text) % 8)
     with replace_file(path) as temporary, open(temporary, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
-        for _, _, parts in arrays:
-            for part in parts:
-                file.write(np.ascontiguousarray(part).data)
+        for part in data:
+            file.write(part.data)
 
 
 def read_shard(path: Path, dimension: int) -> Shard:
     """Map a shard. A file that is cut short or is something else raises DamagedShardError."""
     try:
-        arrays = _map(path)
+        header, data, checksum = _map(path)
+        arrays = {name: _array(data, entry) for name, entry in header.items()}
         features, words, bounds, keys = (arrays[name] for name in ("features", "words", "bounds", "keys"))
         if (
             features.shape != (len(words), dimension)
@@ -102,12 +113,22 @@ def read_shard(path: Path, dimension: int) -> Shard:
             raise DamagedShardError(f"{path}: the parts do not fit together")
         block = Block(torch.from_numpy(features), torch.from_numpy(words))
         table = keys.tobytes()
-        return Shard(path, block, np.array(bounds), [table[i : i + 16] for i in range(0, len(table), 16)])
-    except (ValueError, KeyError, TypeError, IndexError, struct.error, RecursionError) as error:
+        names = [table[i : i + 16] for i in range(0, len(table), 16)]
+        return Shard(path, block, np.array(bounds), names, header, data, checksum)
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        struct.error,
+        RecursionError,
+    ) as error:
         raise DamagedShardError(f"{path}: {error}") from error
 
 
-def _map(path: Path) -> dict[str, NDArray[Any]]:
+def _map(path: Path) -> tuple[dict[str, Any], NDArray[np.uint8], str]:
+    """The header, what comes after it, and the checksum of both."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         if length > 1 << 20:
@@ -116,12 +137,23 @@ def _map(path: Path) -> dict[str, NDArray[Any]]:
         raw = np.memmap(
             file, np.uint8, "c", offset=0
         )  # private: torch wants it writable, the file stays as is
-    base, end, arrays = 8 + length, 8 + length, {}
-    for name, entry in header.items():
-        first, last = entry["data_offsets"]
-        array = raw[base + first : base + last].view(_TYPES[entry["dtype"]]).reshape(entry["shape"])
-        arrays[name] = np.asarray(array)
-        end = max(end, base + last)
-    if end != len(raw):
-        raise DamagedShardError(f"{path}: {len(raw)} bytes, expected {end}")
-    return arrays
+    if "__metadata__" not in header:
+        raise DamagedShardError(f"{path}: it has no checksum, as exaudit 0.1 wrote it")
+    checksum = str(header.pop("__metadata__")["checksum"])
+    data = raw[8 + length :]
+    end = max(entry["data_offsets"][1] for entry in header.values())
+    if end != len(data):
+        raise DamagedShardError(f"{path}: {len(data)} bytes of features, expected {end}")
+    return header, data, checksum
+
+
+def _array(data: NDArray[np.uint8], entry: Mapping[str, Any]) -> NDArray[Any]:
+    first, last = entry["data_offsets"]
+    return np.asarray(data[first:last].view(_TYPES[entry["dtype"]]).reshape(entry["shape"]))
+
+
+def _checksum(header: Mapping[str, Any], data: Sequence[NDArray[Any]]) -> str:
+    found = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for part in data:
+        found.update(part.data)
+    return found.hexdigest()

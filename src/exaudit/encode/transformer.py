@@ -22,7 +22,8 @@ from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
 from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, windows_of
 from exaudit.encode.shapes import add_shapes, restore_shapes
-from exaudit.errors import EncoderError, SettingError
+from exaudit.encode.sizes import check_sizes
+from exaudit.errors import EncoderError, EncoderMismatchError, SettingError
 
 __all__ = ["DEFAULT_LAYERS", "OnTheFlyFeatures", "Transformer", "depth", "last_layers"]
 
@@ -54,10 +55,11 @@ class Transformer:
         device: torch.device,
         dtype: str,
         max_length: int | None,
+        fingerprint: str,
     ) -> None:
         self.name = name
         self.folder = folder
-        self.fingerprint = fingerprint(folder)
+        self.fingerprint = fingerprint
         self.module = module.to(device).eval()
         self.layers = layers
         self.device = device
@@ -83,10 +85,12 @@ class Transformer:
         dtype: str = "float32",
         max_length: int | None = None,
         download: bool = True,
+        expected: str | None = None,
     ) -> Transformer:
         """Load `minilm`, a folder in Hugging Face layout, or an encoder of the Hugging Face hub.
 
-        Without `download` the hub is not asked for an encoder that is not on this machine.
+        Without `download` the hub is not asked for an encoder that is not on this machine. Files without the
+        `expected` fingerprint are refused before anything in them is believed.
         """
         name = fspath(name)
         where = pick_device(device)
@@ -97,12 +101,15 @@ class Transformer:
         if max_length is not None and max_length < 1:
             raise SettingError(f"max_length is {max_length}; give a number of word pieces, at least 1")
         folder = locate(name, download=download)
+        found = fingerprint(folder)
+        if expected not in (None, found):
+            raise EncoderMismatchError(f"{name} has fingerprint {found[:12]}, not {str(expected)[:12]}")
         module, tokenizer = _read(name, folder)
         chosen = _choose_layers(name, layers, module.config.num_hidden_layers)
         _cut(module, max(chosen))
         return cls(
             name, folder, module, Tokenizer(tokenizer),
-            layers=chosen, device=where, dtype=dtype, max_length=max_length,
+            layers=chosen, device=where, dtype=dtype, max_length=max_length, fingerprint=found,
         )  # fmt: skip
 
     @property
@@ -172,13 +179,14 @@ class Transformer:
         rows = ranges(pieces.bounds[indices], lengths)
         ids, shapes, windows = pieces.ids[rows], pieces.shapes[rows], windows_of(bounds, self.window)
         parts = self._parts(windows, budget)
-        outputs = [self._run(ids, shapes, windows, part) for part in parts]
-        empty = torch.zeros(0, self.dimension, device=self.device)
-        vectors = outputs[0] if len(outputs) == 1 else torch.cat([empty, *outputs])  # (T, D)
-        if len(parts) > 1:  # back into the order of the documents
-            done = np.concatenate(parts)
-            places = ranges(np.cumsum(windows.keep)[done] - windows.keep[done], windows.keep[done])  # (T,)
-            vectors = vectors[torch.from_numpy(np.argsort(places)).to(self.device)]
+        if len(parts) == 1:
+            vectors = self._run(ids, shapes, windows, parts[0])  # (T, D)
+        else:  # each into its place, so that a long document is in memory once
+            vectors = torch.zeros(len(ids), self.dimension, device=self.device)  # (T, D)
+            first = np.cumsum(windows.keep) - windows.keep
+            for part in parts:
+                places = torch.from_numpy(ranges(first[part], windows.keep[part])).to(self.device)
+                vectors = vectors.index_copy_(0, places, self._run(ids, shapes, windows, part))
         words = torch.from_numpy(pieces.words[rows]).to(self.device)
         return Packed(vectors, torch.from_numpy(bounds), words)
 
@@ -294,6 +302,7 @@ def depth(name: str) -> int:
 def _read(name: str, folder: Path) -> tuple[Any, Any]:
     from transformers import AutoModel, AutoTokenizer
 
+    check_sizes(name, folder)
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         with _quiet(), torch.random.fork_rng(devices=[]):  # a missing pooler is drawn at random, then dropped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from exaudit._checksum import array_checksum
 from exaudit._files import replace_file
 from exaudit.errors import ModelError, ModelWarning
 from exaudit.head.adadelta import Adadelta
 from exaudit.head.network import Head
 
-__all__ = ["History", "TrainingState", "copy_weights"]
+__all__ = ["History", "TrainingState", "copy_weights", "tensor_checksum"]
 
 
 @dataclass
@@ -59,10 +61,10 @@ class TrainingState:
         tensors = {
             k: v.clone() if k.startswith("best.") else v for k, v in tensors.items()
         }  # best may be the average
+        history = json.dumps(self.history.to_json())
+        checksum = tensor_checksum(tensors, identity, history)
         with replace_file(path) as temporary:
-            save_file(
-                tensors, temporary, {"identity": identity, "history": json.dumps(self.history.to_json())}
-            )
+            save_file(tensors, temporary, {"identity": identity, "history": history, "checksum": checksum})
 
     def restore(self, path: Path, identity: str) -> None:
         """Go on from a checkpoint. From a damaged one nothing can be taken: training starts anew, to the same end."""
@@ -70,7 +72,10 @@ class TrainingState:
             with safe_open(path, "pt") as file:
                 metadata = file.metadata() or {}
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-        except SafetensorError as error:
+            said = (metadata.get(name, "") for name in ("identity", "history"))
+            if "checksum" in metadata and metadata["checksum"] != tensor_checksum(tensors, *said):
+                raise ValueError("its checksum differs")
+        except (SafetensorError, OSError, ValueError) as error:
             warnings.warn(
                 f"{path}: the checkpoint is damaged ({error}), so this part of the training starts anew",
                 ModelWarning,
@@ -92,6 +97,11 @@ class TrainingState:
         self.average, self.best = parts["average"], parts["best"]
         history = json.loads(metadata["history"])
         self.history.epochs, self.history.best = history["epochs"], history["best"]
+
+
+def tensor_checksum(tensors: Mapping[str, Tensor], *said: str) -> str:
+    """A checksum of weights, and of the texts that are kept with them."""
+    return array_checksum({name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}, *said)
 
 
 def copy_weights(head: Head) -> dict[str, Tensor]:

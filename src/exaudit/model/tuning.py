@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import warnings
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from exaudit._files import folder_beside, put_folder, replace_file
+from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
+from exaudit.errors import ModelWarning
+from exaudit.head.checkpoint import tensor_checksum
 from exaudit.head.network import Head
 from exaudit.head.tuning import TuningConfig, tune
 from exaudit.model.options import Report, RunOptions
@@ -58,7 +62,7 @@ def tune_or_resume(
         weights = kept.with_name(f"{name}_head.safetensors")
         groups = None if options.group is None else [d.meta.get(options.group, d.id) for d in data.documents]
         identity = _identity(encoder, head, data, config, groups)
-        if not (options.resume and _left_by(weights) == identity):
+        if not (options.resume and _is_whole(kept, weights, identity)):
             texts = [d.tokens for d in data.documents]
             encoder.learn_shapes()
             tune(
@@ -68,8 +72,10 @@ def tune_or_resume(
                 encoder.save(draft)
                 put_folder(draft, kept, replace=True)
             tensors = {key: value.contiguous() for key, value in head.state_dict().items()}
+            said = {"identity": identity, "encoder": fingerprint(kept)}
+            checksum = tensor_checksum(tensors, *said.values())
             with replace_file(weights) as beside:  # last: it says all is there
-                save_file(tensors, beside, {"identity": identity})
+                save_file(tensors, beside, {**said, "checksum": checksum})
         head.load_state_dict(load_file(weights, device=str(head.weight.device)))
         encoder = Transformer.load(
             str(kept),
@@ -95,13 +101,27 @@ def _identity(
     return digest.hexdigest()
 
 
-def _left_by(weights: Path) -> str | None:
-    """The identity of the run that left these weights; None where there are none, or no whole ones."""
+def _is_whole(kept: Path, weights: Path, identity: str) -> bool:
+    """Whether such a run left an encoder and these weights, both as they were written."""
     try:
         with safe_open(weights, "pt") as file:
-            return (file.metadata() or {}).get("identity")
-    except (OSError, SafetensorError):
-        return None
+            said = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except (OSError, ValueError, SafetensorError):
+        return False
+    if said.get("identity") != identity:
+        return False
+    encoder = fingerprint(kept)
+    whole = said.get("encoder") == encoder and said.get("checksum") == tensor_checksum(
+        tensors, identity, encoder
+    )
+    if not whole:
+        warnings.warn(
+            f"{kept}: the checkpoint of the tuned encoder is damaged, so it is tuned again",
+            ModelWarning,
+            stacklevel=3,
+        )
+    return whole
 
 
 def _named(report: Report | None, whose: str) -> Report | None:

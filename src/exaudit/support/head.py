@@ -20,8 +20,10 @@ from typing import Any
 import pyarrow as pa
 from filelock import FileLock, Timeout
 
-from exaudit._files import clear_leftovers, read_json, sync, sync_all, write_json
+from exaudit._checksum import read_sealed, write_sealed
+from exaudit._files import clear_leftovers, sync, sync_all
 from exaudit.errors import SupportError
+from exaudit.support.history import REPAIR
 from exaudit.support.tables import Table, folder_of
 
 __all__ = ["Head", "head_of"]
@@ -82,9 +84,7 @@ class _TableHead(Head):
     def entry(self) -> str:
         heads = self._table.rows(["head"])["head"].to_pylist()
         if len(heads) != 1:
-            raise SupportError(
-                f"{self._table.uri}: this table is damaged; restore the support set from a backup"
-            )
+            raise SupportError(f"{self._table.uri}: this table is damaged; {REPAIR}")
         return str(heads[0])
 
     def create(self, entry: str) -> None:
@@ -120,7 +120,7 @@ class _FolderHead(Head):
     def _read(self) -> dict[str, Any] | None:
         """None in a set that was written by 0.1, and not edited since."""
         try:
-            head = read_json(self._file)
+            head = read_sealed(self._file)
             if isinstance(head["head"], str) and all(
                 type(head["tables"][name]) is int for name in self._tables
             ):
@@ -131,7 +131,7 @@ class _FolderHead(Head):
             pass
         except OSError as error:
             raise SupportError(f"{self._file}: cannot read this file of the support set: {error}") from error
-        raise SupportError(f"{self._file}: this file is damaged; restore the support set from a backup")
+        raise SupportError(f"{self._file}: this file is damaged; {REPAIR}")
 
     def create(self, entry: str) -> None:
         self._write(entry)
@@ -150,7 +150,7 @@ class _FolderHead(Head):
         versions = {name: version for name, (version, _) in written.items()}
         with self._trying():
             sync_all([path for _, paths in written.values() for path in paths])
-            write_json(self._file, {"head": entry, "tables": versions})
+            write_sealed(self._file, {"head": entry, "tables": versions})
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -7,6 +7,9 @@ nothing but the log has to be written atomically.
 
 Each entry names the one it was made on top of, so the log is a chain, read from its head backwards. The head moves
 by compare-and-swap: of two writers who make an entry on top of the same one, one succeeds and the other tries again.
+
+The id of an entry is a hash of itself and of all before it, so that one that was changed, forged or left out is
+noticed. Entries of exaudit 0.1 have random ids; the first that is made on top of them speaks for them as well.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +28,9 @@ from exaudit.errors import SupportError
 from exaudit.support.exemplars import BatchIndex
 from exaudit.support.header import SupportHeader, signs_of
 
-__all__ = ["BatchRecord", "Edit", "Entry", "State", "spans"]
+__all__ = ["REPAIR", "BatchRecord", "Edit", "Entry", "State", "spans"]
 
+REPAIR = "go back to what is good with `exaudit support repair`, or restore it from a backup"
 Spans = tuple[tuple[int, int], ...]
 
 
@@ -80,6 +84,16 @@ class Entry:
     dropped: tuple[int, ...] = ()  # batches that a compaction gave up
     header: SupportHeader | None = None
 
+    @property
+    def hashed(self) -> bool:
+        """Whether its id is a hash; until 0.1 ids were random and shorter."""
+        return len(self.id) == 64
+
+    def linked(self, link: str) -> str:
+        """The hash of this entry on top of others, which have the hash `link`."""
+        content = json.loads(replace(self, id="").to_json())
+        return hashlib.sha256((link + json.dumps(content, sort_keys=True)).encode()).hexdigest()
+
     def to_json(self) -> str:
         plain = {key: value for key, value in asdict(self).items() if value not in ((), "", None, -1)}
         if self.header is not None:
@@ -113,9 +127,9 @@ class Entry:
             if header := plain.get("header"):
                 plain["header"] = SupportHeader(**{**header, "labels": tuple(header["labels"])})
             return cls(**plain)
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise SupportError(
-                f"the log has an entry that cannot be read ({error}); it is damaged, or a newer exaudit wrote it"
+                f"the log has an entry that cannot be read ({error!s:.80}); if no newer exaudit wrote it, {REPAIR}"
             ) from None
 
 
@@ -128,6 +142,8 @@ class State:
     def __init__(self) -> None:
         self.header: SupportHeader | None = None
         self.head = ""
+        self.link = ""  # the hash of all entries
+        self.hashed = False  # whether it is the id of the last
         self.entries: list[Entry] = []  # numbered by their place; the parts of a build are not among them
         self.tags: dict[str, int] = {}
         self.undoable: list[int] = []
@@ -169,7 +185,12 @@ class State:
 
     def apply(self, entry: Entry, indexes: Callable[[Sequence[int]], Mapping[int, BatchIndex]]) -> None:
         """Follow the log by one entry."""
-        self.head = entry.id
+        link = entry.linked(self.link)
+        if entry.id != link and (entry.hashed or self.hashed):
+            raise SupportError(
+                f"the log of the support set was changed after it was written, at {entry.what!r:.60}; {REPAIR}"
+            )
+        self.link, self.hashed, self.head = link, entry.hashed, entry.id
         if entry.kind == "part":
             self.builds[entry.name] = self.builds.get(entry.name, ()) + entry.batches
             return
@@ -317,7 +338,7 @@ class State:
 
     def _set_live(self, numbers: range, live: bool) -> None:
         if (self.live[numbers.start : numbers.stop] == live).any():
-            raise SupportError("the log of the support set contradicts itself; restore it from a backup")
+            raise SupportError(f"the log of the support set contradicts itself; {REPAIR}")
         self._content ^= self._marks(numbers)
         self.live[numbers.start : numbers.stop] = live
         for number in numbers:

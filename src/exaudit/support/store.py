@@ -16,7 +16,8 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -31,19 +32,22 @@ from exaudit.errors import SupportError
 from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDocument
 from exaudit.support.head import head_of
 from exaudit.support.header import SupportHeader
-from exaudit.support.history import BatchRecord, Edit, Entry, State
+from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State
 from exaudit.support.support_set import SupportSet, signed
-from exaudit.support.tables import KeyedTable, Numbers, Table, folder_of
+from exaudit.support.tables import KeyedTable, Numbers, Table, folder_of, matrix
 
 __all__ = ["LanceSupportSet"]
 
 _FILE_BYTES = 32 << 20  # compaction rewrites one file at a time, so this is the space it needs
 _LOG_FILES = 64  # the log is merged into one file when it has this many
+_TEXTS = ["id", "text", "tokens", "meta"]
 _NARROW = ["batch", "document", "offset", "length", "id", "label", "token_labels", "scores", "digest"]
 
 
 class LanceSupportSet(SupportSet):
     """A support set in Lance tables. Use `create` or `open`."""
+
+    stored = True
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
         super().__init__(os.fspath(location))
@@ -91,6 +95,7 @@ class LanceSupportSet(SupportSet):
             raise SupportError(f"{location}: there is a support set already; open it, or delete it first")
         entry = Entry("create", "created the support set", header=header, version=State().version)
         entry = signed(entry, "", author, reason)
+        entry = replace(entry, id=entry.linked(""))
         folder = folder_of(os.fspath(location))
         if folder is None:  # the head is written last; let one process create it
             cls(location)._create(entry, header)
@@ -124,6 +129,8 @@ class LanceSupportSet(SupportSet):
         """The set at a location; one made for another model, width or label set than asked for is refused."""
         support = cls(location)
         if not support._head.exists():
+            if folder_of(support._log.uri) and os.path.isdir(support._log.uri):
+                raise SupportError(f"{location}: the support set here has lost its head.json; {REPAIR}")
             raise SupportError(f"{location}: there is no support set here; build one first")
         support.refresh()
         header = support.header
@@ -138,14 +145,10 @@ class LanceSupportSet(SupportSet):
         """Refuse tables that do not hold what the log says."""
         state = self._state
         lost = [number for number in np.flatnonzero(state.live).tolist() if state.ids[number] is None]
-        if lost or state.version != state.entries[-1].version:
-            raise SupportError(
-                f"{self._documents.uri}: this table is damaged; restore the support set from a backup"
-            )
+        if lost:
+            raise SupportError(f"{self._documents.uri}: this table is damaged; {REPAIR}")
         if (self._exemplars.places(state.live_rows())[1] < 0).any():
-            raise SupportError(
-                f"{self._exemplars.uri}: this table is damaged; restore the support set from a backup"
-            )
+            raise SupportError(f"{self._exemplars.uri}: this table is damaged; {REPAIR}")
 
     # The log
 
@@ -163,9 +166,7 @@ class LanceSupportSet(SupportSet):
             return []
         chain = self._chain(head, self._seen) or self._chain(head, 0)
         if chain is None:
-            raise SupportError(
-                f"{self._log.uri}: this table is damaged; restore the support set from a backup"
-            )
+            raise SupportError(f"{self._log.uri}: this table is damaged; {REPAIR}")
         self._indexes(
             [batch.key for entry in chain for batch in entry.batches]
         )  # all at one look at the table
@@ -184,6 +185,8 @@ class LanceSupportSet(SupportSet):
             if head not in self._unread:
                 return None
             chain.append(Entry.from_json(self._unread[head]))
+            if chain[-1].id != head:
+                return None
             head = chain[-1].parent
         return chain[::-1]
 
@@ -214,16 +217,59 @@ class LanceSupportSet(SupportSet):
     def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
         if not numbers:
             return []
-        rows = self._documents.take(np.asarray(numbers, np.int64), ["id", "text", "tokens", "meta"])
-        return [
-            SupportDocument(
-                n, -1, row["id"], row["text"], tuple(row["tokens"]), "", (), dict(json.loads(row["meta"]))
-            )
-            for n, row in zip(numbers, rows.to_pylist(), strict=True)
-        ]
+        rows = self._documents.take(np.asarray(numbers, np.int64), _TEXTS)
+        with self._documents.doing("read"):
+            return [_text(n, row) for n, row in zip(numbers, rows.to_pylist(), strict=True)]
+
+    def _share(self) -> LanceSupportSet:
+        other = super()._share()
+        assert isinstance(other, LanceSupportSet)
+        other._documents, other._exemplars = self._documents.copy(), self._exemplars.copy()
+        return other
 
     def _read_vectors(self, rows: npt.NDArray[np.int64], out: Array) -> None:
         self._exemplars.read_into(rows, "vector", out)
+
+    # What can be read of a damaged set (see `repair`)
+
+    def readable_log(self) -> tuple[dict[str, Entry], str]:
+        """Entries by their ids, and the head, "" where it is not known."""
+        entries: dict[str, Entry] = {}
+        for rows in self._log.readable(["entry"]):
+            for text in rows["entry"].to_pylist():
+                with suppress(SupportError):
+                    entry = Entry.from_json(text)
+                    entries[entry.id] = entry
+        with suppress(SupportError):
+            return entries, self._head.entry()
+        return entries, ""
+
+    def readable_indexes(self) -> dict[int, BatchIndex]:
+        """The narrow columns of batches that are there whole."""
+        found: dict[int, BatchIndex] = {}
+        for rows in self._documents.readable(_NARROW):
+            with suppress(ValueError, IndexError, pa.ArrowException):
+                found.update(_by_batch(rows))
+        return found
+
+    def readable_documents(self, state: State) -> dict[int, SupportDocument]:
+        """Texts of documents by their numbers."""
+        found: dict[int, SupportDocument] = {}
+        for rows in self._documents.readable(["batch", "document", *_TEXTS]):
+            numbers = _numbers(state, *(rows[key].to_numpy() for key in ("batch", "document")))
+            for number, row in zip(numbers.tolist(), rows.select(_TEXTS).to_pylist(), strict=True):
+                with suppress(ValueError, TypeError):
+                    found[number] = _text(number, row)
+        return found
+
+    def readable_vectors(self, state: State) -> dict[int, Array]:
+        """Vectors by their rows."""
+        keys = ["batch", "document", "position"]
+        found: dict[int, Array] = {}
+        for rows in self._exemplars.readable([*keys, "vector"]):
+            names = _rows(state, *(rows[key].to_numpy() for key in keys))
+            found.update(zip(names.tolist(), matrix(rows["vector"]), strict=True))
+        return found
 
     # Compaction
 
@@ -274,6 +320,11 @@ class LanceSupportSet(SupportSet):
             if key not in pending and drop:
                 unneeded[key] = drop if len(drop) < len(places) else None
         return unneeded
+
+
+def _text(number: int, row: dict[str, Any]) -> SupportDocument:
+    meta = dict(json.loads(row["meta"]))
+    return SupportDocument(number, -1, row["id"], row["text"], tuple(row["tokens"]), "", (), meta)
 
 
 def _log_row(entry: Entry) -> pa.Table:

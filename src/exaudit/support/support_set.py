@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import getpass
 import threading
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -31,7 +30,7 @@ from exaudit.support.exemplars import (
     document_digest,
 )
 from exaudit.support.header import SupportHeader, number_of
-from exaudit.support.history import BatchRecord, Edit, Entry, State, spans
+from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State, spans
 
 __all__ = ["SupportSet"]
 
@@ -43,13 +42,17 @@ class SupportSet(ABC):
     """Documents and the exemplars of their tokens, with every edit on record.
 
     An edit is whole or not at all, and a method that returned has been recorded. What others do to the same set
-    is seen at the next edit or `refresh()`.
+    is seen at the next edit or `refresh()`. What is read from a file is compared with the fingerprint that was taken
+    when it was added, each document once.
     """
+
+    stored = False  # whether it is read from files, which may be damaged
 
     def __init__(self, where: str) -> None:
         self.where = where
         self._state = State()
         self._lock = threading.RLock()
+        self._assured: set[int] = set()  # numbers of documents that are what was added
 
     # What the two kinds of set provide
 
@@ -177,7 +180,7 @@ class SupportSet(ABC):
             if not (0 <= number < len(state.live) and state.live[number]):
                 raise SupportError(f"{self.where}: there is no document number {number} in the support set")
         rows = [(int(state.row[number]), int(state.length[number])) for number in numbers]
-        return [
+        found = [
             replace(
                 document,
                 row=row,
@@ -186,22 +189,45 @@ class SupportSet(ABC):
             )
             for document, (row, length) in zip(self._read_documents(numbers), rows, strict=True)
         ]
+        unknown = [document for document in found if document.number not in self._assured]
+        if self.stored and unknown:
+            part = np.array([document.number for document in unknown])
+            self._compare(unknown, self.vectors(ranges(state.row[part], state.length[part])))
+        return found
 
     def verify(self) -> None:
         """Read everything and compare it with the fingerprints taken when it was added."""
-        state = self._state
-        numbers = np.flatnonzero(state.live)
+        numbers = np.flatnonzero(self._state.live)
+        self._assured.difference_update(numbers.tolist())
         for part in np.array_split(numbers, len(numbers) // 64 + 1):
-            vectors, start = self.vectors(ranges(state.row[part], state.length[part])), 0
-            for document in self.documents(part.tolist()):
-                stop = start + len(document.tokens)
-                scores = state.scores[document.row : document.row + stop - start]
-                if document_digest(document, vectors[start:stop], scores) != state.digests[document.number]:
-                    raise SupportError(
-                        f"{self.where}: document {document.id!r} is damaged: it is not what was added; "
-                        "remove it and add it again, or restore the support set from a backup"
-                    )
-                start = stop
+            self.assure(part)
+
+    def assure(self, numbers: npt.NDArray[np.int64], vectors: Array | None = None) -> None:
+        """Compare documents with the fingerprints taken when they were added; `vectors` are theirs, if at hand."""
+        state = self._state
+        if vectors is None:
+            vectors = self.vectors(ranges(state.row[numbers], state.length[numbers]))
+        self._compare(self._read_documents(numbers.tolist()), vectors)
+
+    def _compare(self, documents: Sequence[SupportDocument], vectors: Array) -> None:
+        state, start = self._state, 0
+        for document in documents:
+            row, length = int(state.row[document.number]), int(state.length[document.number])
+            own, scores = vectors[start : start + length], state.scores[row : row + length]
+            whole = document_digest(document, own, scores) == state.digests[document.number]
+            if not whole or document.id != state.ids[document.number]:
+                raise SupportError(
+                    f"{self.where}: document {state.ids[document.number]!r:.60} is damaged: it is not what was added; "
+                    "see `exaudit verify`, and go back to what is good with `exaudit support repair`"
+                )
+            self._assured.add(document.number)
+            start += length
+
+    def owners(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Numbers of the live documents that rows belong to, in ascending order."""
+        state = self._state
+        live = np.flatnonzero(state.live & (state.length > 0))
+        return np.unique(live[np.searchsorted(state.row[live], rows, side="right") - 1])
 
     # Editing
 
@@ -364,8 +390,18 @@ class SupportSet(ABC):
             entries = self._news()
             if entries:
                 state = self._state.copy()  # readers in other threads keep the one they have
-                for entry in entries:
-                    state.apply(entry, self._indexes)
+                try:
+                    for entry in entries:
+                        state.apply(entry, self._indexes)
+                except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                    raise SupportError(
+                        f"{self.where}: its log makes no sense ({error!r:.80}); {REPAIR}"
+                    ) from error
+                if state.version != state.entries[-1].version:
+                    raise SupportError(
+                        f"{self.where}: the labels or documents of this support set are not those that its log "
+                        f"tells of; {REPAIR}"
+                    )
                 self._state = state
 
     def _share(self) -> SupportSet:
@@ -382,8 +418,11 @@ class SupportSet(ABC):
                 state = self._state
                 entry = signed(draft(state), state.head, author, reason)
                 after = state.copy()
+                after.hashed = False  # this entry gets its id last, when all of it is known
                 after.apply(entry, self._indexes)
                 entry = replace(entry, version=after.version)
+                entry = replace(entry, id=entry.linked(state.link))
+                after.head, after.link, after.hashed = entry.id, entry.id, True
                 if after.number > state.number:
                     after.entries[-1] = entry
                 if self._append(entry):
@@ -403,7 +442,6 @@ def signed(entry: Entry, parent: str, author: str | None, reason: str) -> Entry:
         who=_who() if author is None else author,
         why=reason,
         when=datetime.now(UTC).isoformat(timespec="seconds"),
-        id=uuid.uuid4().hex,
         parent=parent,
     )
 

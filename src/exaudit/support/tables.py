@@ -5,10 +5,11 @@ Only this module and `store` know Lance.
 
 from __future__ import annotations
 
+import copy
 import errno
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ import pyarrow as pa
 from lance.optimize import Compaction
 
 from exaudit.errors import SupportError
+from exaudit.support.history import REPAIR
 
-__all__ = ["KeyedTable", "Table", "folder_of"]
+__all__ = ["KeyedTable", "Table", "folder_of", "matrix"]
 
 Numbers = npt.NDArray[np.int64]
 _FOLDERS = ("data", "_deletions", "_transactions", "_versions")  # of a table
@@ -59,7 +61,12 @@ class Table:
                 raise
             # Lance ends its messages with places in its own source, of no use to a reader
             said = (str(error).splitlines() or [type(error).__name__])[0].split(", /")[0]
-            raise SupportError(f"{self.uri}: cannot {what} this table of the support set: {said}") from error
+            if "panic" in said or not lances:
+                said = "its content makes no sense"
+            advice = f"; if it is damaged, {REPAIR}" if what == "read" else ""
+            raise SupportError(
+                f"{self.uri}: cannot {what} this table of the support set: {said:.150}{advice}"
+            ) from error
 
     def exists(self) -> bool:
         with self.doing("read"):
@@ -116,6 +123,27 @@ class Table:
         with self.doing("read"):
             count = max(0, dataset.count_rows() - start)
             return dataset.scanner(columns=list(columns), offset=start, limit=count).to_table()
+
+    def readable(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Of a damaged table in a folder: the rows of each file that can be read, in the newest version that can."""
+        versions = sorted((version for version, _ in self._manifests()), reverse=True)
+        with suppress(SupportError):
+            versions.sort(key=lambda version: version != self._pinned())  # the one that counts comes first
+        for version in versions:
+            try:
+                with self.doing("read"):
+                    files = lance.dataset(self.uri, version=version).get_fragments()
+            except SupportError:
+                continue
+            for file in files:
+                try:
+                    with self.doing("read"):
+                        rows = file.to_table(columns=list(columns))
+                except SupportError:
+                    continue
+                if len(rows):
+                    yield rows
+            return
 
     def merge_files(self, limit: int) -> None:
         """Keep a table of many small appends quick to read."""
@@ -244,6 +272,12 @@ class KeyedTable(Table):
         self.keys, self._locate = keys, locate
         self._snapshot: tuple[Any, list[tuple[int, int]], Numbers] = (None, [], np.zeros(0, np.int64))
 
+    def copy(self) -> KeyedTable:
+        """The same table, to be read in another thread."""
+        other = copy.copy(self)
+        other._dataset = None
+        return other
+
     def places(self, names: Numbers) -> tuple[Any, Numbers]:
         """A version of the table and the places in it of the rows with these names, -1 for those it has not."""
         for attempt in range(3):
@@ -287,10 +321,10 @@ class KeyedTable(Table):
         def read(dataset: Any, places: Numbers) -> None:
             low, high = int(places.min()), int(places.max())
             if high - low >= 2 * len(places):
-                out[:] = _matrix(dataset.take(places, columns=[column])[column])
+                out[:] = matrix(dataset.take(places, columns=[column])[column])
                 return
             together = dataset.scanner(columns=[column], offset=low, limit=high - low + 1).to_table()
-            vectors = _matrix(together[column])
+            vectors = matrix(together[column])
             in_order = len(places) == len(vectors) and (np.diff(places) == 1).all()
             out[:] = vectors if in_order else vectors[places - low]
 
@@ -323,7 +357,7 @@ class KeyedTable(Table):
                 self.delete(f"batch = {key} AND document IN ({', '.join(map(str, places))})")
 
 
-def _matrix(vectors: Any) -> npt.NDArray[Any]:
+def matrix(vectors: Any) -> npt.NDArray[Any]:
     """A column of fixed-size lists as an array (n, M), without a copy."""
     parts = [part.flatten().to_numpy().reshape(len(part), -1) for part in vectors.chunks if len(part)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -1,0 +1,101 @@
+"""What is read for an answer is compared with its fingerprint: at once, or in the background."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exaudit.audit.index import ExemplarIndex
+from exaudit.errors import SupportError
+from exaudit.support import verification
+from exaudit.support.exemplars import SupportBatch
+from exaudit.support.memory import MemorySupportSet
+from exaudit.support.store import LanceSupportSet
+from exaudit.support.verification import Verification
+
+BatchOf = Callable[..., SupportBatch]
+
+
+def spoil(support: LanceSupportSet, row: int) -> LanceSupportSet:
+    """Flip a bit of a vector; gives the set as it is opened anew."""
+    vector = support.vectors([row])[0].tobytes()
+    (file,) = (p for p in Path(support.where).glob("exemplars.lance/data/*") if vector in p.read_bytes())
+    file.write_bytes(file.read_bytes().replace(vector, bytes([vector[0] ^ 1]) + vector[1:]))
+    return LanceSupportSet.open(support.where)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_flipped_bit_is_an_error_before_the_first_answer(stored: LanceSupportSet, stream: bool) -> None:
+    ExemplarIndex(LanceSupportSet.open(stored.where), stream=stream)
+    with pytest.raises(SupportError, match="document 'b' is damaged"):
+        ExemplarIndex(spoil(stored, 4), stream=stream)
+
+
+def test_a_document_is_compared_when_it_is_read(stored: LanceSupportSet) -> None:
+    support = spoil(stored, 4)
+    assert support.document("a").id == "a"
+    with pytest.raises(SupportError, match="document 'b' is damaged"):
+        support.document("b")
+
+
+def test_what_was_added_since_is_compared_too(stored: LanceSupportSet, batch_of: BatchOf) -> None:
+    reader = LanceSupportSet.open(stored.where)
+    index = ExemplarIndex(reader)
+    stored.add(batch_of(["d"], tokens=2))
+    spoil(stored, 10)
+    reader.refresh()
+    with pytest.raises(SupportError, match="document 'd' is damaged"):
+        index.follow(reader)
+
+
+def test_in_the_background(stored: LanceSupportSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers come at once; once the damage is found, the next question is an error."""
+    monkeypatch.setattr(verification, "_AT_ONCE", 0)
+    start = threading.Event()
+    run = Verification._run
+    monkeypatch.setattr(Verification, "_run", lambda self: (start.wait(), run(self)))
+    index = ExemplarIndex(spoil(stored, 4))
+    asked = np.zeros((1, 4), np.float32)
+    assert not index.verification.done
+    index.neighbours(asked, 1, offsets=[0.0])
+    start.set()
+    with pytest.raises(SupportError, match="document 'b' is damaged"):
+        index.verification.wait()
+    with pytest.raises(SupportError, match="document 'b' is damaged"):
+        index.neighbours(asked, 1, offsets=[0.0])
+
+
+def test_in_the_background_of_a_whole_set(stored: LanceSupportSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification, "_AT_ONCE", 0)
+    monkeypatch.setattr(verification, "_DOCUMENTS", 2)
+    index = ExemplarIndex(stored)
+    index.verification.wait()
+    assert index.verification.done
+    assert stored._assured == {0, 1, 2}
+
+
+def test_no_error_passes_for_success(stored: LanceSupportSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise IndexError("somewhere")
+
+    monkeypatch.setattr(LanceSupportSet, "assure", fail)
+    with pytest.raises(SupportError, match="cannot be read"):
+        ExemplarIndex(stored)
+
+
+def test_a_set_in_memory_needs_none(batch_of: BatchOf) -> None:
+    support = MemorySupportSet.create(width=4, labels=("a", "b"))
+    assert Verification(support, np.zeros((0, 4), np.float32)).done
+
+
+def test_the_log_is_a_chain(stored: LanceSupportSet) -> None:
+    """Each id is the hash of the entry and of all before it; a change anywhere is noticed."""
+    stored.remove("a", reason="why not")
+    (file,) = (p for p in Path(stored.where).glob("log.lance/data/*") if b"why not" in p.read_bytes())
+    file.write_bytes(file.read_bytes().replace(b"why not", b"why now"))
+    with pytest.raises(SupportError, match="the log of the support set was changed after it was written"):
+        LanceSupportSet.open(stored.where)
