@@ -89,7 +89,7 @@ def main() -> None:
     lists = corpus(options.documents)
     train = sample_documents("learner", 200, seed=0)
     labeler = Labeler(epochs=1, device="cpu", cache="").fit(train)
-    encoder = labeler.encoder_
+    encoder = labeler.model_.encoder
     documents = [Document.from_tokens(tokens, id=str(i)) for i, tokens in enumerate(lists)]
     in_order = sorted_batches(encoder, lists)
     naive = naive_batches(in_order)

@@ -4,7 +4,7 @@ import ast
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -66,6 +66,42 @@ def test_the_lowest_versions_are_those_that_are_tested() -> None:
     tested = {canonical(name): version for name, _, version in (x.partition("==") for x in lines) if version}
     for name in BOUNDS.keys() - {"torch"}:
         assert (name, tested.get(name)) == (name, BOUNDS[name])
+
+
+ROOMS = ("data", "encode", "head", "model", "support", "decide", "audit", "analyse", "experiments", "cli")
+
+
+def test_no_room_knows_a_later_one_and_no_module_itself() -> None:
+    """Imports under TYPE_CHECKING and inside functions count, too."""
+    modules = {_name(path): path for path in SOURCE.rglob("*.py")}
+    known = {
+        name: _modules(ast.parse(path.read_text("utf-8")), modules) - {name} for name, path in modules.items()
+    }
+    for name, others in known.items():
+        for other in others:
+            rooms = [part.split(".")[1] for part in (name, other) if part.count(".")]
+            if len(rooms) == 2 and set(rooms) <= set(ROOMS):
+                assert ROOMS.index(rooms[0]) >= ROOMS.index(rooms[1]), f"{name} imports {other}"
+    waiting = dict(known)
+    while ready := [name for name, others in waiting.items() if not others & waiting.keys()]:
+        for name in ready:
+            del waiting[name]
+    assert not waiting, f"these import one another: {sorted(waiting)}"
+
+
+def _name(path: Path) -> str:
+    parts = ["exaudit", *path.relative_to(SOURCE).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _modules(tree: ast.AST, modules: Collection[str]) -> set[str]:
+    """The modules of exaudit that a module imports something of."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "exaudit":
+            whole = [f"{node.module}.{alias.name}" for alias in node.names]
+            found.update(name if name in modules else node.module for name in whole)
+    return found & set(modules)
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from exaudit._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from exaudit.analyse.evaluation import Evaluation
     from exaudit.audit.auditor import Auditor
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from exaudit.model.settings import Settings
     from exaudit.model.train import train
 
-__version__ = "0.2.0.dev0"  # the one place; pyproject.toml reads it here
 
 _HOME = {
     "Auditor": "audit.auditor",

@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from exaudit.errors import ModelError
+
 try:
     import fcntl
 except ImportError:  # Windows has no such locks: there, temporary files of killed writers stay
@@ -37,11 +39,14 @@ __all__ = [
     "sync",
     "sync_all",
     "sync_tree",
+    "to_json",
     "write_json",
 ]
 
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # of folders, on some network file systems
 _EXCHANGE = 2  # RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS
+
+LARGEST_JSON = 1 << 28  # bytes
 
 
 @contextmanager
@@ -186,13 +191,30 @@ def _exchange(one: Path, other: Path) -> None:
         os.rename(aside, one)
 
 
+def to_json(value: Any, **layout: Any) -> str:
+    """The one way in which figures leave as JSON, which knows no NaN: readers of other languages stop at one."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, **layout)
+    except ValueError:
+        raise ModelError(
+            "a figure is not a number (NaN or infinite), so nothing was written; the weights of the model or of its "
+            "encoder may be damaged: restore them, or train again"
+        ) from None
+
+
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
     with replace_file(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(to_json(value, indent=2) + "\n", encoding="utf-8")
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    """What is in a file of JSON; a ValueError where it is none, or more than any of ours."""
+    if os.path.getsize(path) > LARGEST_JSON:
+        raise ValueError(f"it has more than {LARGEST_JSON >> 20} MB")
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def sha256_file(path: str | os.PathLike[str]) -> str:

@@ -29,7 +29,7 @@ def scored(
 ) -> TokenScores:
     """A document with given token scores."""
     labels = None if token_labels is None else [str(y) for y in token_labels]
-    document = Document.from_text(text, id=id, label=label, token_labels=labels)
+    document = Document.from_text(text, id=id, label=label, token_labels=labels, cut="whitespace")
     values = np.array(scores, dtype=np.float32)
     return TokenScores(document, output, -values / 2, values / 2)
 

@@ -354,7 +354,7 @@ def test_what_does_not_fit(auditor: Auditor, task: Task) -> None:
         auditor.relabel_token(task[1][0].id, 0, 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TwoOfMany(Model):
     """A model of two classes that tells of each of them, as if there were more."""
 

@@ -171,7 +171,7 @@ def test_audit(fitted: Path, cli: Cli, fails: Cli) -> None:
     assert "no document 'x'" in fails("audit", "model", TEST, "--id", "x")
     assert "--id goes with a file" in fails("audit", "model", "some text", "--id", "x")
     assert "no token 50" in fails("audit", "model", "some text", "--token", "50")
-    assert "empty" in fails("audit", "model", " ")
+    assert "the text has no words" in fails("audit", "model", " ")
     assert "[0] some" in cli("audit", "model", "some " * 3000, "--token", "0")  # longer than any path may be
 
 

@@ -74,7 +74,7 @@ def test_train_label_evaluate(
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 40
     assert set(lines[0]) == {"id", "label", "score", "scores", "tokens"}
-    assert set(lines[0]["tokens"][0]) == {"text", "start", "end", "score", "scores", "label"}
+    assert set(lines[0]["tokens"][0]) == {"text", "start", "end", "score", "scores", "label", "evidence"}
     capsys.readouterr()
     assert run(["evaluate", str(model), str(data / "learner.test.tsv"), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
@@ -376,3 +376,9 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "exaudit 0." in capsys.readouterr().out
     assert run(["--help"]) == 0
     assert "train" in capsys.readouterr().out
+    for alone in ([], ["support"], ["data"]):
+        assert run(alone) == 0
+        told = capsys.readouterr()
+        assert "Usage: exaudit" in told.out
+        assert told.out.count("\n") > 10  # not in one line
+        assert told.err == ""

@@ -68,15 +68,19 @@ def test_options_of_reading(work: Path, cli: Callable[..., str], capsys: pytest.
     assert "west.csv: the file is not UTF-8; read as cp1252" in capsys.readouterr().err
 
 
-def test_long_documents_are_told_once(
+def test_long_documents_and_foreign_ones_are_told_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Model:
         def note_on_length(self, chunk: list[int]) -> str | None:
             return "long" if 3 in [d.line for d in chunk] else None
 
+        def note_on_language(self, chunk: list[int]) -> str | None:
+            return "foreign"
+
     documents = [SimpleNamespace(line=n) for n in range(1, 6)]
-    assert list(options.telling_length(Model(), documents)) == documents
+    assert list(options.with_notes(Model(), documents)) == documents
     monkeypatch.setattr(options, "CHUNK", 2)
-    assert list(options.telling_length(Model(), documents)) == documents
-    assert capsys.readouterr().err == "long\nlines 3 to 4: long\n"
+    assert list(options.with_notes(Model(), documents)) == documents
+    told = "note: foreign\nlong\nnote: foreign\nlines 3 to 4: long\n"
+    assert capsys.readouterr().err == told

@@ -144,7 +144,7 @@ def test_names_of_classes(tmp_path: Path) -> None:
         ),
         ({"label_column": "x"}, "no column 'x'; .*`label_column`"),
         ({"text_column": "stars"}, r"a.parquet:1: the text is not a string: found 5"),
-        ({"need_labels": True}, r"a.parquet:2: a document has no label: column 'label' has none"),
+        ({"need_labels": True}, r"a.parquet:2: 1 of \d documents has no label \(line 2\)"),
         ({"id_column": "label", "label_column": "label"}, "text, label and id must be different columns"),
     ],
 )

@@ -74,7 +74,7 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
         "a text holds HTML entities (such as &amp;)": [10],
         "a text holds control characters": [11],
         "a text begins or ends with white space": [12],
-        "a word is longer than 100 characters (words are split at white space)": [13],
+        "a word is longer than 100 characters": [13],
         "a document has more than 2,000 words": [14],
         "a document has no label": [15],
     }

@@ -21,7 +21,7 @@ def test_offsets_of_split_text_are_exact(text: str) -> None:
             start = None
         elif not character.isspace() and start is None:
             start = i
-    document = Document.from_text(text)
+    document = Document.from_text(text, cut="whitespace")
     assert document.spans() == runs
     assert tuple(text[a:b] for a, b in runs) == document.tokens
 

@@ -46,7 +46,7 @@ def test_a_sheet(tmp_path: Path) -> None:
         "a document has no id; numbered": [5],
         "a document has no words; skipped": [6],
     }
-    with pytest.raises(DataError, match=r"a.xlsx:5: a row has no label: column 'label' is blank"):
+    with pytest.raises(DataError, match=r"a.xlsx:5: 1 of \d documents has no label \(line 5\)"):
         read_documents(path, need_labels=True)
     assert check(path).documents == 3
 

@@ -260,7 +260,7 @@ def test_a_file_known_by_its_git_blob(origin: Origin, tmp_path: Path) -> None:
 
 
 def test_restricted_terms_must_be_accepted(origin: Origin, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"Testers only.*--accept-licence"):
+    with pytest.raises(SettingError, match=r"Testers only.*`accept_licence`"):
         fetch("small", tmp_path, base=origin.base, sets=sets(restricted=True))
     assert origin.asked == []
     assert names(tmp_path) == set()

@@ -104,6 +104,12 @@ def test_what_is_no_table(value: Any) -> None:
 
 def test_a_table_in_place_of_documents() -> None:
     frame = pandas.DataFrame({"text": ["a", "b"], "label": [1, 0]})
-    assert [(d.text, d.label) for d in as_documents(frame)] == [("a", "1"), ("b", "0")]
-    assert [d.label for d in as_documents(frame, ["x", "y"])] == ["x", "y"]
+    for table in (frame, pa.table({"text": ["a"], "label": [1]}), Dataset({}, text=None, label=None)):
+        told = r"X is a table with the columns 'text', 'label'; give .* X\['text'\], or `read_documents\(X\)`"
+        with pytest.raises(SettingError, match=told):
+            as_documents(table)
+    with pytest.raises(SettingError, match=r"dev is a table with the columns 'x'; .* dev\['x'\]"):
+        as_documents(frame[["text"]].rename(columns={"text": "x"}), name="dev")
+    with pytest.raises(SettingError, match="X is a table without columns"):
+        as_documents(pandas.DataFrame())
     assert [d.text for d in as_documents(frame["text"])] == ["a", "b"]

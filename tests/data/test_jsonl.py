@@ -138,10 +138,6 @@ def test_bad_lines(line: Any, message: str) -> None:
 def test_missing_fields_are_named() -> None:
     with pytest.raises(DataError, match=r"no field 'x': fields found: 'text'; name one with `label_column`"):
         read({"text": "a"}, label_column="x")
-    with pytest.raises(DataError, match=r"a document has no label: fields found: 'text'"):
-        read({"text": "a"}, need_labels=True)
-    with pytest.raises(DataError, match=r"a document has no label: field 'label' has none; fill it in"):
-        read({"text": "a", "label": None}, need_labels=True)
     with pytest.raises(DataError, match=r"text, label and id must be different fields"):
         read({"text": "a"}, label_column="text")
     assert len(read({"text": "a", "token_labels": ["i"]}, need_labels=True)) == 1

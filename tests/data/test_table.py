@@ -164,7 +164,7 @@ def test_harmless_things_are_counted(tmp_path: Path) -> None:
         "a document has no id; numbered": (1, [5]),
         "a document has no label": (1, [6]),
     }
-    with pytest.raises(DataError, match=r":6: a row has no label: column 'label' is blank"):
+    with pytest.raises(DataError, match=r":6: 1 of 3 documents has no label \(line 6\); .*`skip_unlabelled`"):
         read(tmp_path, content, need_labels=True)
     with pytest.warns(DataWarning, match=r"no words; skipped \(once: line 3\)"):
         read(tmp_path, "text\na\n \n", notes=None)

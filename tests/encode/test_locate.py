@@ -173,3 +173,12 @@ def test_hub_offline_is_respected(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setattr("exaudit.encode.locate._MINILM_PACKAGE", "minilm_of_this_test")
     with pytest.raises(EncoderError, match=f"could not be fetched .* run: {INSTALL}"):
         locate("minilm")
+
+
+def test_an_encoder_without_its_tokenizer_is_refused(tmp_path: Path) -> None:
+    for name in ("config.json", "model.safetensors", "tokenizer_config.json", "special_tokens_map.json"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(EncoderError, match=r"has no tokenizer \(tokenizer.json, vocab.txt or such\)"):
+        locate(str(tmp_path))
+    (tmp_path / "vocab.txt").write_text("[UNK]")
+    assert locate(str(tmp_path)) == tmp_path

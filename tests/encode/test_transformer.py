@@ -181,31 +181,31 @@ def test_save_and_load_and_gradients(tiny: Tiny, tmp_path: Path) -> None:
     assert not list((tmp_path / "tuned").glob("*.bin"))
 
 
-def test_a_twin_is_tuned_alone(tiny: Tiny) -> None:
+def test_a_copy_is_tuned_alone(tiny: Tiny) -> None:
     transformer = Transformer.load(tiny("bert-uncased"), device="cpu")
     before = transformer.pack(DOCUMENTS).vectors
-    twin = transformer.twin()
-    assert not twin.changed
-    torch.testing.assert_close(twin.pack(DOCUMENTS).vectors, before)
-    twin.learn_shapes()
+    copied = transformer.copy()
+    assert not copied.changed
+    torch.testing.assert_close(copied.pack(DOCUMENTS).vectors, before)
+    copied.learn_shapes()
     with torch.no_grad():
-        for parameter in twin.module.parameters():
+        for parameter in copied.module.parameters():
             parameter.add_(0.1)
-    assert twin.changed
-    assert twin.twin().changed
+    assert copied.changed
+    assert copied.copy().changed
     assert not transformer.changed
     assert torch.equal(transformer.pack(DOCUMENTS).vectors, before)
 
 
-def test_a_twin_with_other_layers(tiny: Tiny) -> None:
+def test_a_copy_with_other_layers(tiny: Tiny) -> None:
     transformer = Transformer.load(tiny("bert-uncased"), layers=(2, 3), device="cpu")
-    twin = transformer.twin(range(1, 4))
-    assert (twin.layers, twin.dimension) == ((1, 2, 3), 3 * transformer.hidden)
+    copied = transformer.copy(range(1, 4))
+    assert (copied.layers, copied.dimension) == ((1, 2, 3), 3 * transformer.hidden)
     width = transformer.hidden
-    torch.testing.assert_close(twin.pack(DOCUMENTS).vectors[:, width:], transformer.pack(DOCUMENTS).vectors)
+    torch.testing.assert_close(copied.pack(DOCUMENTS).vectors[:, width:], transformer.pack(DOCUMENTS).vectors)
     assert transformer.layers == (2, 3)
     with pytest.raises(SettingError, match="layers are"):
-        transformer.twin((4,))  # cut off above the third
+        transformer.copy((4,))  # cut off above the third
 
 
 def test_a_reading_packs_any_documents_in_any_order(tiny: Tiny) -> None:

@@ -182,3 +182,18 @@ def test_token_training_without_token_labels_is_refused() -> None:
 def test_bad_settings_are_refused(bad: dict) -> None:
     with pytest.raises(SettingError):
         TrainingConfig(**bad)
+
+
+@pytest.mark.parametrize("where", ["training", "dev"])
+def test_a_loss_that_is_no_number_stops_training(where: str, tmp_path: Path) -> None:
+    data, dev = planted(), planted(seed=1)
+    bad = data if where == "training" else dev
+    bad.features.parts[3][:] = math.nan  # type: ignore[attr-defined]
+    with pytest.raises(SettingError, match=r"the loss is nan in epoch 1, .* try a smaller `learning_rate`"):
+        train(new_head(), data, dev, TrainingConfig(epochs=2), checkpoint=tmp_path / "head.safetensors")
+    assert not (tmp_path / "head.safetensors").exists()
+
+
+def test_an_epoch_cannot_be_chosen_by_labels_that_are_not_there() -> None:
+    with pytest.raises(SettingError, match=r"`select=token-f0\.5` needs token labels in the dev documents"):
+        train(new_head(), planted(), planted(tokens=False), TrainingConfig(select="token-f0.5", epochs=1))

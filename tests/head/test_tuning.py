@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from exaudit.encode.packed import Packed
+from exaudit.errors import SettingError
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import disagreement
 from exaudit.head.network import Head, HeadConfig
@@ -148,3 +149,11 @@ def test_tuning_learns_letters() -> None:
         _, contributions = head(letters(encoder).batch([0, 1, 2, 3]), torch.Generator())
     decided = (contributions[:, 1] > contributions[:, 0]).tolist()
     assert decided == [token == "b" for tokens in TEXTS for token in tokens]
+
+
+def test_a_loss_that_is_no_number_stops_tuning() -> None:
+    encoder = Letters(0.0)
+    next(encoder.module.parameters()).data[0] = math.nan
+    head = Head(HeadConfig(features=6, filters=4))
+    with pytest.raises(SettingError, match=r"the loss is nan in epoch 1, .* tune in full precision"):
+        tune(encoder, head, TEXTS, letters(encoder), TuningConfig(epochs=1))

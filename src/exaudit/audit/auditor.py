@@ -30,7 +30,7 @@ from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SettingError, SupportError
 from exaudit.model.documents import as_documents
 from exaudit.model.model import Model
-from exaudit.model.scores import Scores
+from exaudit.model.scores import Scores, TokenScores
 from exaudit.support.history import Edit
 from exaudit.support.memory import MemorySupportSet
 from exaudit.support.support_set import SupportSet
@@ -45,16 +45,19 @@ class OverlapWarning(UserWarning):
 
 
 class Auditor:
-    """Labels documents and answers for it: exemplars, decision rules, the K-NN, admission, and edits.
+    """A model together with its support set: exemplars, decision rules, the K-NN, admission, and edits.
 
+    The vectors are read at the first search and kept in memory. Edits, including those of other processes, take
+    effect at the next search. All scores are relative to the model's decision boundary, so their signs are its
+    decisions.
+
+    Examples
+    --------
     >>> auditor = Auditor.open("model/")
     >>> auditor.build(documents, reason="first set")
     >>> auditor.fit_knn(dev)
     >>> auditor.label(["There are some informations ."], rule="exag")[0].decisions
     >>> auditor.explain("There are some informations .", token=3)
-
-    The vectors are read at the first search and kept; edits, also those of other processes, are followed at the
-    next. Scores are counted from the model's decision boundary everywhere, so that their signs are its decisions.
     """
 
     def __init__(
@@ -89,9 +92,18 @@ class Auditor:
     ) -> Auditor:
         """The auditor of a model folder. Weights, support set and vectors are read when first needed.
 
-        support : folder or object-store URL of the support set; `<model>/support` by default.
-        encoder : where the model's Transformer is now, if it has moved.
-        stream : leave the vectors on disk and search them in blocks.
+        Parameters
+        ----------
+        model
+            The model folder.
+        support
+            Folder or object-store URL of the support set; `<model>/support` by default.
+        device
+            auto, cpu or cuda.
+        encoder
+            Where the model's Transformer is now, if it has moved.
+        stream
+            Leave the vectors on disk and search them in blocks.
         """
         return cls(place=ModelPlace.of(model, support), device=device, encoder=encoder, stream=stream)
 
@@ -160,9 +172,17 @@ class Auditor:
     ) -> list[AuditedScores]:
         """Decide every document and word: by the model, or by `rule` (exag, exat, knn).
 
-        admit : tell which answers may be relied on. That is about the answers of the K-NN, whose decisions are
-            taken unless another rule is given.
-        nearest : give the nearest exemplar of each token in its document.
+        Parameters
+        ----------
+        documents
+            Texts, lists of tokens, or Documents.
+        rule
+            The decision rule; None keeps the model's decisions.
+        admit
+            Say which answers can be relied on. Admission is about the K-NN's answers, so its decisions are used
+            unless another rule is given.
+        nearest
+            Return the nearest exemplar of each token, in its document.
         """
         return list(self.iter_label(documents, rule=rule, admit=admit, nearest=nearest))
 
@@ -175,7 +195,7 @@ class Auditor:
         nearest: bool = False,
         total: int | None = None,
     ) -> Iterator[AuditedScores]:
-        """The same, one after another."""
+        """Like `label`, one document at a time."""
         policy = self._policy(rule, admit)
         for scores, neighbours, firsts in self._near.search(
             documents, policy.k, nearest=nearest, total=total
@@ -188,7 +208,12 @@ class Auditor:
     ) -> Evidence:
         """Why one token (counted from 0) was decided as it was: its exemplars and the K-NN's whole sum.
 
-        about : of more than two classes the one to explain; by default the strongest.
+        Parameters
+        ----------
+        about
+            The class to explain, if there are more than two; the strongest by default.
+        k
+            Exemplars to show; those of the K-NN by default.
         """
         scores, view, policy = self._scored(document, [token]), self._view_of(about), self._fitted_policy()
         with self._near.index() as index:
@@ -206,9 +231,15 @@ class Auditor:
         about: str | None = None,
         k: int | None = None,
     ) -> tuple[AuditedScores, list[Evidence]]:
-        """A document with its decisions, and the evidence for some of its tokens (the positive ones by default).
+        """A document with its decisions, and the evidence for some of its tokens: by default the positive ones and, if
+        the document is negative, those that speak for the negative class.
 
-        about : of more than two classes the one that the evidence is about; by default those that a token carries.
+        Parameters
+        ----------
+        about
+            The class to explain, if there are more than two; those that were decided on by default.
+        k
+            Exemplars to show per token; those of the K-NN by default.
         """
         scores, view, policy = (
             self._scored(document, tokens or ()),
@@ -216,6 +247,8 @@ class Auditor:
             self._fitted_policy(),
         )
         decided = [own.decisions for c, own in enumerate(scores.views) if view in (None, c)]
+        if isinstance(scores, TokenScores) and not scores.decision:
+            decided.append(scores.evidence < 0)
         asked = np.flatnonzero(np.any(decided, axis=0)).tolist() if tokens is None else list(tokens)
         with self._near.index() as index:
             k = k or (policy.k if policy.knns else min(K, len(index)))
@@ -229,11 +262,20 @@ class Auditor:
     def preview(
         self, edit: Callable[[Auditor], Edit], documents: Sequence[Any], *, rule: Rule | None = None
     ) -> Preview:
-        """Which decisions over the documents an edit would flip; nothing is written.
+        """Which decisions on the documents an edit would flip; nothing is written.
 
+        Parameters
+        ----------
+        edit
+            A function that makes the edit on the auditor it is given.
+        documents
+            The documents to decide before and after the edit.
+        rule
+            By default the K-NN, or ExAG if none was fitted. The model's own decisions never change.
+
+        Examples
+        --------
         >>> auditor.preview(lambda trial: trial.relabel("d7", "negative"), documents)
-
-        rule : by default the K-NN, or ExAG where none was fitted. The model's own decisions never change.
         """
         rule = rule or ("exag" if self.knn is None else "knn")
         policy = self._policy(rule, admit=False)
@@ -243,7 +285,7 @@ class Auditor:
             trial = copy.copy(self)
             trial._support, trial._neighbourhood = MemorySupportSet.preview(self.support), None
             made = edit(trial)
-            for part in parts(as_documents(documents)):
+            for part in parts(as_documents(documents, cut=self.model.settings.tokens)):
                 scores = self.model.label(part, exemplars=True)
                 before += self._decided(policy, index, scores)
                 with index.trying(trial.support) as tried:
@@ -265,10 +307,23 @@ class Auditor:
     ) -> FittedKNN:
         """Fit the K-NN on held-out documents and keep it in the model folder. Their labels are not used.
 
-        use_token_labels : take the exemplars' token labels in the label term. By default only where the model was
-            trained on token labels and every exemplar has one.
+        Parameters
+        ----------
+        documents
+            Held-out documents: one half to learn from, the other (K-NN dev) to choose the epoch.
+        kind
+            How exemplars are weighted: dist, const or equal.
+        k
+            Exemplars per token.
+        use_token_labels
+            Use the exemplars' token labels in the label term. By default only if the model was trained on token
+            labels and every exemplar has one.
+        epochs
+            Passes over the first half.
+        seed
+            Of the split and of the order.
         """
-        dev = as_documents(documents)
+        dev = as_documents(documents, cut=self.model.settings.tokens)
         self.warn_of_overlap(dev)
         searched = self._searched(dev, k)
         if use_token_labels is None:
@@ -303,7 +358,11 @@ class Auditor:
         limits for documents need document labels.
         """
         wanted = set(self._need_knn().dev_documents)
-        dev = [document for document in as_documents(documents) if document.id in wanted]
+        dev = [
+            document
+            for document in as_documents(documents, cut=self.model.settings.tokens)
+            if document.id in wanted
+        ]
         if len(dev) < len(wanted):
             raise SupportError(
                 f"only {len(dev)} of the {len(wanted)} documents that were K-NN dev are given; fit the limits on the "
@@ -342,7 +401,7 @@ class Auditor:
         *,
         everything: bool = False,
         resume: bool = True,
-        dtype: str = "float32",
+        dtype: str | None = None,
         author: str | None = None,
         reason: str = "",
     ) -> Edit:
@@ -351,10 +410,15 @@ class Auditor:
         A build that was stopped, at any moment and by any means, goes on when it is started again with the same
         documents, and ends with the same set.
         """
-        labelled = edits.labelled(documents, self.labels)
+        labelled = edits.labelled(documents, self.model)
         if self._support is None and self._place is not None and not self._place.has_support():
             self.model.label(labelled[:1], exemplars=True)  # a model without exemplars says so first
-            self._support = self._place.create_support(dtype=dtype, author=author, reason=reason)
+            self._support = self._place.create_support(dtype=dtype or "float32", author=author, reason=reason)
+        elif dtype not in (None, self.support.header.dtype):
+            raise SettingError(
+                f"the support set keeps its vectors as {self.support.header.dtype}; leave out `dtype`, or remove the "
+                "support set and build it anew"
+            )
         return edits.build(
             self.model,
             self.support,
@@ -369,7 +433,7 @@ class Auditor:
         self, documents: Sequence[Any], *, replace: bool = False, author: str | None = None, reason: str = ""
     ) -> Edit:
         """Add labelled documents, as one edit; with `replace` in place of those of the same id."""
-        labelled = edits.labelled(documents, self.labels)
+        labelled = edits.labelled(documents, self.model)
         return edits.add(self.model, self.support, labelled, replace=replace, author=author, reason=reason)
 
     def relabel(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
@@ -425,7 +489,7 @@ class Auditor:
 
     def _scored(self, document: Any, tokens: Sequence[int]) -> Scores:
         """One document with its vectors; the tokens asked for must be there."""
-        (scores,) = self.model.label(as_documents([document]), exemplars=True)
+        (scores,) = self.model.label(as_documents([document], cut=self.model.settings.tokens), exemplars=True)
         for n in tokens:
             if not 0 <= n < len(scores.document.tokens):
                 count = len(scores.document.tokens)

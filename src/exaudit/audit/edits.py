@@ -56,10 +56,10 @@ def label_of(document: Document, labels: LabelSet) -> Label | None:
     return names if labels.kind == "multilabel" else names[0]
 
 
-def labelled(documents: Sequence[Any], labels: LabelSet) -> list[Document]:
+def labelled(documents: Sequence[Any], model: Model) -> list[Document]:
     """Documents for a support set, each labelled with the name of its class; one without a label is an error."""
-    checked = []
-    for document in as_documents(documents):
+    checked, labels = [], model.labels
+    for document in as_documents(documents, cut=model.settings.tokens):
         label = label_of(document, labels)
         if label is None:
             raise DataError(

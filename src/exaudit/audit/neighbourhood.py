@@ -68,7 +68,7 @@ class Neighbourhood:
         """Documents with the exemplars of their tokens, as each class sees them; the nearest in their documents, where
         asked for."""
         with progress(total=total, unit="doc", desc="audit") as bar:
-            for part in parts(each_document(documents)):
+            for part in parts(each_document(documents, cut=self.model.settings.tokens)):
                 scores = self.model.label(part, exemplars=True)
                 with self.index() as index:
                     views = self.neighbours(scores, k)

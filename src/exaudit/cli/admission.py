@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exaudit.cli.auditor import opened
-from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, tell, tell_json
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
@@ -32,7 +31,8 @@ def fit(
         str, typer.Option(help="distance, magnitude or both: which limits apply to tokens.")
     ] = "both",
     quantile: Annotated[
-        float | None, typer.Option(help="Limits that this share of correct answers keeps, not their means.")
+        float | None,
+        typer.Option(min=0, max=1, help="Limits that this share of correct answers keeps, not their means."),
     ] = None,
     count: Annotated[
         bool, typer.Option("--count", help="Also limit the number of admitted tokens of a document.")
@@ -44,11 +44,14 @@ def fit(
     encoder: Encoder = None,
 ) -> None:
     """Fit the limits on the half of FILE that was K-NN dev, and store them."""
-    from typing import cast
+    from typing import cast, get_args
 
     from exaudit.decide.admission import AdmissionKind
+    from exaudit.errors import SettingError
 
-    documents = reading.read(file)
+    if kind not in get_args(AdmissionKind):
+        raise SettingError(f"`kind` is {kind!r}; choose one of {', '.join(get_args(AdmissionKind))}")
+    documents = reading.read(file, need_labels=True)
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         fitted = auditor.fit_admission(
             documents, kind=cast("AdmissionKind", kind), quantile=quantile, use_count=count
@@ -81,10 +84,10 @@ def _print(auditor: Auditor, fitted: FittedAdmission, as_json: bool) -> None:
             "documents": len(fitted.documents),
             "stale": stale,
         }
-        typer.echo(json.dumps(value, ensure_ascii=False))
+        tell_json(value)
         return
     for what, limit in limits_text(fitted.views, auditor.labels).items():
-        typer.echo(f"{what:<34} {limit:>14}")
+        tell(f"{what:<34} {limit:>14}")
     told = "stale: the support set has changed since" if stale else "the support set as it is"
     typer.echo(
         f"fitted on {len(fitted.documents)} documents and version {fitted.support_version[:8]} ({told})"

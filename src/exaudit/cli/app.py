@@ -20,7 +20,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from exaudit import __version__
+        from exaudit._version import __version__
 
         typer.echo(f"exaudit {__version__}")
         raise typer.Exit

@@ -12,7 +12,7 @@ from exaudit.cli.options import say
 if TYPE_CHECKING:
     from exaudit.audit import Auditor, Rule
 
-__all__ = ["chosen_rule", "opened"]
+__all__ = ["chosen_rule", "opened", "refuse_without_rule"]
 
 
 @contextmanager
@@ -47,3 +47,14 @@ def chosen_rule(rule: str | None, knn: bool) -> Rule | None:
     if knn and rule not in (None, "knn"):
         raise SettingError(f"--rule {rule} and --knn exclude each other; give one of them")
     return cast("Rule | None", "knn" if knn else rule)
+
+
+def refuse_without_rule(support: str | None, stream: bool) -> None:
+    """Options of the support set have no effect where nothing is looked up in it."""
+    from exaudit.errors import SettingError
+
+    for option, given in (("--support", support is not None), ("--stream", stream)):
+        if given:
+            raise SettingError(
+                f"{option} is about the support set, which only --rule, --knn and --admit look into"
+            )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.options import Device, Encoder, Model
+from exaudit.cli.options import Device, Encoder, Model, tell
 from exaudit.cli.reading import Reading, reads
 
 __all__ = ["boundary"]
@@ -33,12 +33,16 @@ def boundary(
 ) -> None:
     """Set the boundary above which a word is flagged, and store it in the model folder."""
     from exaudit.errors import SettingError
-    from exaudit.model.boundaries import with_boundary, with_boundary_at_zero
+    from exaudit.model.boundaries import BETA, with_boundary, with_boundary_at_zero
     from exaudit.model.folder import load_model, update_model
 
     if (file is None) != (by == "zero"):
         raise SettingError(
             "a boundary at zero needs no FILE" if file else "give a FILE to set the boundary by, or `by=zero`"
+        )
+    if file is None and (documents is not None or beta != BETA or reading != Reading()):
+        raise SettingError(
+            "a boundary at zero is set by no documents: leave out `beta`, `documents` and the like"
         )
     if documents is not None and documents < 1:
         raise SettingError(f"`documents` is {documents}; it must be 1 or more")
@@ -46,7 +50,7 @@ def boundary(
     if file is None:
         moved = with_boundary_at_zero(loaded)
     else:
-        moved = with_boundary(loaded, reading.read(file)[:documents], beta=beta, by=by)
+        moved = with_boundary(loaded, reading.read(file, need_labels=True)[:documents], beta=beta, by=by)
     update_model(moved, model)
     for view, value in zip(moved.labels.views, moved.word_boundaries, strict=True):
-        typer.echo(f"decision boundary of the words, {view.positive}: {value:.4f}")
+        tell(f"decision boundary of the words, {view.positive}: {value:.4f}")

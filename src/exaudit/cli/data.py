@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from exaudit.cli.options import say
+from exaudit.cli.options import say, tell, tell_json
 from exaudit.cli.reading import Reading, reads
 from exaudit.cli.wording import name_options
 
@@ -23,18 +23,39 @@ app = typer.Typer(help="Files of documents.", no_args_is_help=True)
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file, or a folder that `datasets` saved.")],
     reading: Reading,
+    tokens: Annotated[
+        str, typer.Option(metavar="words|whitespace", help="How texts are cut, as in `exaudit train`.")
+    ] = "words",
+    encoder: Annotated[
+        str,
+        typer.Option(help="Which encoder should know the language; it is looked for on this machine only."),
+    ] = "minilm",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """What is in this file, and what is wrong with it. Exit status 1 if something must be mended."""
     from exaudit.data.check import check as inspect
-    from exaudit.errors import DataError
+    from exaudit.data.source import check_path
 
-    if not file.exists():
-        raise DataError("there is no such file; check the path", file)
-    report = inspect(file, **asdict(reading))
-    typer.echo(json.dumps(report.to_json(), ensure_ascii=False) if as_json else name_options(report.render()))
+    check_path(file)
+    report = inspect(file, tokens=tokens, look=partial(_note_on_language, encoder), **asdict(reading))
+    if as_json:
+        tell_json(report.to_json())
+    else:
+        tell(name_options(report.render()))
     if report.errors:
         raise typer.Exit(1)
+
+
+def _note_on_language(encoder: str, token_lists: list[tuple[str, ...]]) -> str | None:
+    from exaudit.encode.language import note_on_language
+    from exaudit.encode.locate import locate
+    from exaudit.errors import EncoderError
+
+    try:
+        note = None if encoder == "none" else note_on_language(locate(encoder, download=False), token_lists)
+    except EncoderError:  # not fetched yet: `train` says what it knows
+        return None
+    return None if note is None else f"{note}; choose another with `encoder`"
 
 
 @app.command()

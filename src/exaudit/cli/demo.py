@@ -25,8 +25,8 @@ def demo(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder for the sample files and the models.")
     ] = Path("demo"),
-    epochs: Annotated[int, typer.Option(help="Training epochs; half as many for fine-tuning.")] = 12,
-    seed: Annotated[int, typer.Option(help="Seed of the sample and of training.")] = 0,
+    epochs: Annotated[int, typer.Option(min=1, help="Training epochs; half as many for fine-tuning.")] = 12,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample and of training.")] = 0,
 ) -> None:
     """Learn from document labels alone which words are wrong, and compare with the truth."""
     from rich.console import Console

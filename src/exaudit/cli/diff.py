@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from exaudit._escape import json_text, visible
 from exaudit.cli.options import say
 from exaudit.cli.reading import Reading, reads
 
@@ -47,25 +47,26 @@ def diff(
     ] = None,
 ) -> None:
     """Label the words that an edit changed, and print the edits. No model is needed."""
-    from exaudit.cli.files import output
+    from exaudit.cli.outputs import check_output, output
     from exaudit.data.diff import pair_across, pair_by_column
     from exaudit.errors import SettingError
 
+    check_output(out, file, targets, reading.token_labels)
     in_order = targets is not None and pair_column is None
-    documents = reading.read(file, every_row=in_order)
+    documents = reading.read(file, every_row=in_order, tokens="whitespace")
     if targets is None:
         pairs = pair_by_column(documents, pair_column or find_pair_column(documents, file), source=source)
     else:
         if source not in ("first", "second"):
             raise SettingError(f"with two files --source is first or second, not {source!r}")
-        sides = (documents, reading.read_beside(targets, every_row=in_order))
+        sides = (documents, reading.read_beside(targets, every_row=in_order, tokens="whitespace"))
         pairs = pair_across(*(sides if source == "first" else sides[::-1]), pair_column)
     to_stdout = str(out) == "-"
     if out is not None:
         with output(out) as stream:
             for pair in pairs:
                 for document in pair.labelled():
-                    stream.write(json.dumps(_line(document, pair.id), ensure_ascii=False) + "\n")
+                    stream.write(json_text(_line(document, pair.id)) + "\n")
         where = "" if to_stdout else f" in {out}"
         say(f"{len(pairs):,} pairs; {2 * len(pairs):,} documents with token labels{where}")
     shown = show if show is not None else 0 if to_stdout else len(pairs) if out is None else 3
@@ -115,13 +116,14 @@ def inline(name: str, diff: Diff) -> Text:
     """The edits in order, with <del> and <ins> around what changed, so that they show without colours as well."""
     from rich.text import Text
 
-    text = Text(f"[{name}] ", style="dim")
+    text = Text(f"[{visible(name)}] ", style="dim")
     for edit in diff.edits:
+        source, target = (visible(" ".join(words)) for words in (edit.source, edit.target))
         if edit.kind == "equal":
-            text.append(" ".join(edit.source) + " ", style="not dim")
+            text.append(source + " ", style="not dim")
             continue
-        if edit.source:
-            text.append(f"<del> {' '.join(edit.source)} </del> ", style="not dim red strike")
-        if edit.target:
-            text.append(f"<ins> {' '.join(edit.target)} </ins> ", style="not dim green underline")
+        if source:
+            text.append(f"<del> {source} </del> ", style="not dim red strike")
+        if target:
+            text.append(f"<ins> {target} </ins> ", style="not dim green underline")
     return text

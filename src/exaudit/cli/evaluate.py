@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from exaudit.cli.auditor import chosen_rule, opened
+from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
     Device,
@@ -19,7 +18,9 @@ from exaudit.cli.options import (
     SupportAt,
     UseKNN,
     say,
-    telling_length,
+    tell,
+    tell_json,
+    with_notes,
 )
 from exaudit.cli.reading import Reading, reads
 
@@ -54,15 +55,16 @@ def evaluate(
 
     chosen = chosen_rule(rule, knn)
     if chosen is None and not admit:
+        refuse_without_rule(support, stream)
         trained = load_model(model, device=device, encoder=encoder)
-        told = telling_length(trained, reading.iterate(file))
+        told = with_notes(trained, reading.iterate(file, need_labels=True))
         evaluation = Evaluation.of(trained.iter_label(told), trained.labels)
     else:
-        documents = reading.read(file)
+        documents = reading.read(file, need_labels=True)
         with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
             auditor.warn_of_overlap(documents)
             stale = auditor.staleness() if admit else None
-            told = telling_length(auditor.model, documents)
+            told = with_notes(auditor.model, documents)
             audited = list(auditor.iter_label(told, rule=chosen, admit=admit, total=len(documents)))
             evaluation = Evaluation.of(audited, auditor.labels)
             if admit:
@@ -78,6 +80,6 @@ def evaluate(
                     stale.count(one)
                 say(stale.render())
     if as_json:
-        typer.echo(json.dumps(evaluation.to_json(ci=ci)))
+        tell_json(evaluation.to_json(ci=ci))
     else:
-        typer.echo(evaluation.render(ci=ci))
+        tell(evaluation.render(ci=ci))

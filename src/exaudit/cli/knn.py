@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exaudit.cli.auditor import opened
-from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, clean
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, tell, tell_json
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
@@ -28,12 +27,12 @@ def fit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Held-out documents; labels are not needed.")],
     reading: Reading,
     kind: Annotated[str, typer.Option(help="dist, const or equal: how exemplars are weighted.")] = "dist",
-    k: Annotated[int, typer.Option("-k", "--k", help="Exemplars for each token.")] = 8,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Exemplars for each token.")] = 8,
     exemplar_labels: Annotated[
         str, typer.Option(help="Labels in the label term: document, token, or auto.")
     ] = "auto",
-    epochs: Annotated[int, typer.Option(help="How often the learning half is seen.")] = 40,
-    seed: Annotated[int, typer.Option(help="Of the halves and of the order.")] = 0,
+    epochs: Annotated[int, typer.Option(min=1, help="How often the learning half is seen.")] = 40,
+    seed: Annotated[int, typer.Option(min=0, help="Of the halves and of the order.")] = 0,
     support: SupportAt = None,
     stream: Stream = False,
     as_json: AsJson = False,
@@ -79,14 +78,14 @@ def _print(fitted: FittedKNN, labels: LabelSet, as_json: bool) -> None:
         value = fitted.to_json()
         if len(fitted.views) > 1:
             value["classes"] = list(labels.names)
-        typer.echo(json.dumps(value, ensure_ascii=False))
+        tell_json(value)
         return
     knn, several = fitted.views[0].knn, len(fitted.views) > 1
     of_labels = "token labels" if knn.use_token_labels else "document labels"
     typer.echo(f"K-NN {knn.kind}, K = {knn.k}, {of_labels} of the exemplars")
     for view, names in zip(fitted.views, labels.views, strict=True):
         if several:
-            typer.echo(clean(names.positive))
+            tell(names.positive)
         _print_view(view, fitted)
     if several:
         typer.echo(f"all classes: agreement {100 * fitted.agreement:.2f}%")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from exaudit.cli.auditor import chosen_rule, opened
+from exaudit._escape import json_text
+from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
     Device,
@@ -19,7 +19,7 @@ from exaudit.cli.options import (
     SupportAt,
     UseKNN,
     say,
-    telling_length,
+    with_notes,
 )
 from exaudit.cli.reading import Reading, reads
 
@@ -46,26 +46,28 @@ def label(
 
     With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set.
     """
-    from exaudit.cli.files import output
+    from exaudit.cli.outputs import check_output, output
     from exaudit.model.folder import load_model
 
     chosen = chosen_rule(rule, knn)
+    check_output(out, model, support, file, reading.token_labels)
     documents = reading.iterate(file)
     if chosen is None and not admit:
+        refuse_without_rule(support, stream)
         loaded = load_model(model, device=device, encoder=encoder)
         with output(out) as stream_out:
-            for scores in loaded.iter_label(telling_length(loaded, documents)):
-                stream_out.write(json.dumps(scores.to_json(loaded.labels), ensure_ascii=False) + "\n")
+            for scores in loaded.iter_label(with_notes(loaded, documents)):
+                stream_out.write(json_text(scores.to_json(loaded.labels)) + "\n")
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         stale = auditor.staleness() if admit else None
-        told = telling_length(auditor.model, documents)
+        told = with_notes(auditor.model, documents)
         labelled = auditor.iter_label(told, rule=chosen, admit=admit, nearest=True)
         with output(out) as stream_out:
             for audited in labelled:
                 if stale is not None:
                     stale.count(audited)
-                stream_out.write(json.dumps(audited.to_json(auditor.labels), ensure_ascii=False) + "\n")
+                stream_out.write(json_text(audited.to_json(auditor.labels)) + "\n")
             auditor.wait_verified()  # before a file is put in its place
         if stale is not None:
             say(stale.render())

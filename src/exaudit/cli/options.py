@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from exaudit._escape import json_text, visible
 from exaudit.cli.wording import name_options
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ __all__ = [
     "Stream",
     "SupportAt",
     "UseKNN",
-    "clean",
     "named",
     "say",
-    "telling_length",
+    "tell",
+    "tell_json",
+    "with_notes",
 ]
 
 CHUNK = 2048  # documents looked at together
@@ -74,24 +76,32 @@ Stream = Annotated[
 
 def say(message: str) -> None:
     """A line for the person at the terminal; standard output stays for results."""
-    typer.echo(name_options(message), err=True)
+    typer.echo(visible(name_options(message)), err=True)
 
 
-def telling_length(model: TrainedModel, documents: Iterable[Document]) -> Iterator[Document]:
-    """The documents as they come; the first time that some are longer than the model reads, say so."""
-    rest, whole, told = iter(documents), True, False
+def tell(result: str) -> None:
+    """A result, for people."""
+    typer.echo(visible(result))
+
+
+def tell_json(result: Any) -> None:
+    """A result, for programs."""
+    typer.echo(json_text(result))
+
+
+def with_notes(model: TrainedModel, documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents as they come; the first time that some are longer than the model reads, say so, and at the start
+    if its encoder does not know their language."""
+    rest, first, whole, told = iter(documents), True, True, False
     while chunk := list(islice(rest, CHUNK)):
-        whole = whole and len(chunk) < CHUNK
+        if first and (note := model.note_on_language(chunk)):
+            say(f"note: {note}")
+        first, whole = False, whole and len(chunk) < CHUNK
         if not told and (note := model.note_on_length(chunk)):
             say(note if whole else f"lines {chunk[0].line} to {chunk[-1].line}: {note}")
             told = True
         whole = False
         yield from chunk
-
-
-def clean(text: str) -> str:
-    """Text for a terminal: what would steer it, or turn the writing direction, shows as a replacement mark."""
-    return "".join(c if c.isprintable() or c in "\t\n" else " " if c.isspace() else "\ufffd" for c in text)
 
 
 def named(label: Label) -> str:

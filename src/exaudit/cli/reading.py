@@ -15,7 +15,7 @@ from exaudit.cli.files import iterate, read
 from exaudit.data.document import Document
 from exaudit.errors import DataError
 
-__all__ = ["Reading", "reads"]
+__all__ = ["PANEL", "Reading", "reads"]
 
 PANEL = "Reading files"  # of the help
 # Arguments that hold documents: where one alone is given, an error without a file's name is about that one.
@@ -51,14 +51,17 @@ class Reading:
     token_labels: Annotated[
         Path | None, typer.Option(help="A parallel file of token labels, for `0|1 text` lines.")
     ] = None
+    skip_unlabelled: Annotated[
+        bool, typer.Option("--skip-unlabelled", help="Leave out documents without a label.")
+    ] = False
 
     def read(self, path: Path, **more: Any) -> list[Document]:
         """The file that the verb is about."""
         return read(path, **self._options() | more)
 
-    def iterate(self, path: Path) -> Iterator[Document]:
+    def iterate(self, path: Path, **more: Any) -> Iterator[Document]:
         """The same one by one, for verbs that need not have all of it in memory."""
-        return iterate(path, **self._options())
+        return iterate(path, **self._options() | more)
 
     def read_beside(self, path: Path, **more: Any) -> list[Document]:
         """A second file of the same kind; the parallel token labels are not its own."""
@@ -75,8 +78,10 @@ def reads(verb: Callable[..., None]) -> Callable[..., None]:
         hint.__metadata__[0].rich_help_panel = PANEL
     names = [field.name for field in fields(Reading)]
     options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hints[name])
-        for name in names
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in fields(Reading)
     ]
     signature = inspect.signature(verb, eval_str=True)
     own = [

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from exaudit.cli.options import Device, say
-from exaudit.cli.reading import Reading, reads
+from exaudit.cli.reading import PANEL, Reading, reads
 
 if TYPE_CHECKING:
+    from exaudit.data.document import Document
     from exaudit.model.model import Model
+    from exaudit.model.settings import Settings
 
 __all__ = ["train"]
 
@@ -33,6 +35,14 @@ def train(
     positive: Annotated[
         str | None, typer.Option(help="The positive class; of several, the one to tell from the rest.")
     ] = None,
+    tokens: Annotated[
+        str,
+        typer.Option(
+            metavar="words|whitespace",
+            help="How texts are cut: into words, punctuation and HTML apart; or at white space.",
+            rich_help_panel=PANEL,
+        ),
+    ] = "words",
     encoder: Annotated[
         str, typer.Option(help="minilm, a folder, a hub name, or none for word embeddings only.")
     ] = "minilm",
@@ -129,6 +139,7 @@ def train(
     from exaudit.model.train import train as fit
 
     settings = Settings(
+        tokens=tokens,
         encoder=encoder,
         layers=_numbers(layers, "--layers") if layers else None,
         max_length=max_length,
@@ -154,15 +165,19 @@ def train(
         precision="bfloat16" if bf16 else "float32",
         cache=None if cache is None else str(cache),
     )
+    _refuse_what_has_no_effect(context, settings)
     work = _work_folder(out, resume=resume, overwrite=overwrite)
-    documents = reading.read(file, need_labels=True)
-    held_out = None if dev is None else reading.read_beside(dev, need_labels=True)
     start = None if init is None else load_model(init, device=device)
     if start is not None:
         _refuse_what_is_inherited(context)
+        tokens = start.settings.tokens
+    documents = reading.read(file, need_labels=True, tokens=tokens)
+    held_out = None if dev is None else reading.read_beside(dev, need_labels=True, tokens=tokens)
     say(
         f"{len(documents):,} documents for training, {len(held_out) if held_out else 'a tenth of them'} for dev"
     )
+    if note := _note_on_language(encoder, start, documents):
+        say(f"note: {note}; choose another with `encoder`")
     if work.exists() and not resume:
         shutil.rmtree(work)
     make_folder(work)
@@ -185,17 +200,49 @@ def train(
     say(f"model written to {out}\nnext: exaudit label {out} FILE --out labelled.jsonl")
 
 
+def _note_on_language(encoder: str, start: Model | None, documents: list[Document]) -> str | None:
+    from exaudit.encode.language import note_on_language
+    from exaudit.encode.locate import locate
+
+    if start is not None:
+        return start.note_on_language(documents)
+    if encoder == "none":
+        return None
+    return note_on_language(locate(encoder), (document.tokens for document in documents))
+
+
 def _refuse_what_is_inherited(context: typer.Context) -> None:
     """Options that could have no effect are better refused than forgotten."""
     from exaudit.errors import SettingError
     from exaudit.model.settings import INHERITED
 
     for name in INHERITED:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if _is_given(context, name):
             raise SettingError(
                 f"`{name}` cannot go with `init`: the model to go on from has its own; leave it out"
             )
+
+
+def _refuse_what_has_no_effect(context: typer.Context, settings: Settings) -> None:
+    """What the library cannot tell from a default."""
+    from exaudit.errors import SettingError
+
+    no_encoder, tuned = settings.encoder == "none", settings.tune_encoder and settings.encoder != "none"
+    cases = {
+        "`encoder=none` runs no encoder": (no_encoder, ["bf16", "cache"]),
+        "`tune_encoder` leaves word embeddings out": (tuned, ["vocabulary", "word_dimension"]),
+        "`vocabulary=0` leaves word embeddings out": (settings.vocabulary == 0, ["word_dimension"]),
+        "`word_vectors` have a width of their own": (settings.word_vectors is not None, ["word_dimension"]),
+    }
+    for why, (holds, names) in cases.items():
+        for name in names:
+            if holds and _is_given(context, name):
+                raise SettingError(f"{why}: `{name}` has no effect; leave it out")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _closing(model: Model) -> list[str]:

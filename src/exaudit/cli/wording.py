@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["name_options", "speak_of"]
 
-PARAMETER = re.compile(r"`([a-z][a-z_]*)(?:=([^`]+))?`")
+PARAMETER = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`]+))?`")
 _options: ContextVar[dict[str, str]] = ContextVar("options", default={})  # noqa: B039 - it is never changed
 
 

@@ -15,7 +15,15 @@ from exaudit.data.columns import listed
 from exaudit.data.records import Record
 from exaudit.errors import DataError
 
-__all__ = ["ROWS", "arrow_records", "column_records", "folder_records", "parquet_records", "stream_records"]
+__all__ = [
+    "ROWS",
+    "arrow_records",
+    "column_records",
+    "folder_records",
+    "parquet_records",
+    "stream_names",
+    "stream_records",
+]
 
 ROWS = 1000  # in memory at a time
 
@@ -71,6 +79,13 @@ def folder_records(path: str | os.PathLike[str]) -> Iterator[Record]:
             f"the folder lacks its data: {listed(lost) if lost else 'state.json names no file'}", path
         )
     yield from arrow_records(files)
+
+
+def stream_names(table: Any) -> list[str]:
+    """The columns of any table that gives itself as a stream of Arrow."""
+    import pyarrow as pa
+
+    return list(pa.RecordBatchReader.from_stream(table).schema.names)
 
 
 def stream_records(table: Any) -> Iterator[Record]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from statistics import fmean, median
 from typing import Any
@@ -16,14 +16,16 @@ from exaudit.data.document import Document, Label
 from exaudit.data.labels import LabelNames, LabelSet
 from exaudit.data.notes import Notes, Problem
 from exaudit.data.readers import iter_documents
+from exaudit.data.spelling import folded, renamed
 from exaudit.errors import DataError, SettingError
 
 __all__ = ["CheckReport", "check"]
 
 VERY_LONG = 2000  # words in a document
-LONG_WORD = 100  # characters; longer ones are data, or a script written without spaces
+LONG_WORD = 100  # characters; longer ones are data
 RARE = 0.1  # share of the smallest class from which on classes count as imbalanced
 MANY_CLASSES = 50
+LOOKED_AT = 500  # documents
 UNKNOWN = "label words with the classes of the documents"
 
 SUSPICIOUS = {
@@ -125,14 +127,28 @@ class CheckReport:
         return "\n".join(lines)
 
 
-def check(path: str | os.PathLike[str], *, positive: str | None = None, **options: Any) -> CheckReport:
-    """Read a file to its end, past what is wrong with it. Takes the options of `iter_documents`."""
+def check(
+    path: str | os.PathLike[str],
+    *,
+    positive: str | None = None,
+    look: Callable[[list[tuple[str, ...]]], str | None] | None = None,
+    **options: Any,
+) -> CheckReport:
+    """Read a file to its end, past what is wrong with it. Takes the options of `iter_documents`.
+
+    look : is shown the words of the first documents, and may have a warning to add, such as on their language.
+    """
     notes = Notes(path, keep_going=True)
     report = CheckReport(str(path))
     tally = _Tally(notes)
+    first: list[tuple[str, ...]] = []
     try:
         for document in iter_documents(path, notes=notes, **options):
             tally.add(document)
+            if len(first) < LOOKED_AT:
+                first.append(document.tokens)
+        if look is not None and first and (found := look(first)) is not None:
+            notes.warn(found)
         if not tally.lengths:
             notes.error("there are no documents in this file")
     except DataError as error:  # the reader itself cannot go on
@@ -179,7 +195,7 @@ class _Tally:
         longest = max(words, key=len)
         if len(longest) > LONG_WORD:
             self.notes.warn(
-                f"a word is longer than {LONG_WORD} characters (words are split at white space)",
+                f"a word is longer than {LONG_WORD} characters",
                 line,
                 f"{longest[:40]}... ({len(longest):,} characters)",
             )
@@ -204,7 +220,7 @@ class _Tally:
         if line == document.line:
             return
         self.notes.warn("a text occurs again", document.line, f"the same as line {line}")
-        if label != document.label:
+        if _folded(label) != _folded(document.label):
             self.notes.warn(
                 "a text occurs again with another label",
                 document.line,
@@ -223,6 +239,7 @@ class _Tally:
             "mean": fmean(self.lengths),
             "max": max(self.lengths),
         }
+        self._unify()
         report.classes = dict(self.labels.most_common())
         report.unlabelled = report.documents - self.labelled
         report.token_classes = dict(self.token_labels.most_common())
@@ -242,6 +259,17 @@ class _Tally:
             self._check_targets(report, labels.views[0])
         else:
             self._check_known(labels)
+
+    def _unify(self) -> None:
+        """Labels that differ in case alone are one, as for every other reader."""
+        common = {name: chosen for name, chosen, _ in self.notes.spellings.variants()}
+        for name, chosen in common.items():
+            self.labels[chosen] += self.labels.pop(name)
+        for label, words in [kind for kind in self.kinds if renamed(kind[0], common) != kind[0]]:
+            kind = (renamed(label, common), words)
+            self.kinds[kind] += self.kinds.pop((label, words))
+            document = replace(self.first_of_kind.pop((label, words)), label=kind[0])
+            self.first_of_kind.setdefault(kind, document)
 
     def _check_known(self, labels: LabelSet) -> None:
         for document in self.first_of_kind.values():
@@ -291,6 +319,10 @@ def _is_positive_token(label: str, names: LabelNames) -> bool:
     except DataError:
         return False
     return targets is not None and bool(targets[0])
+
+
+def _folded(label: Label | None) -> list[str] | None:
+    return None if label is None else [folded(name) for name in _each(label)]
 
 
 def _each(label: Label) -> tuple[str, ...]:

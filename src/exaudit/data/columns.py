@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["ID_NAMES", "LABEL_NAMES", "TEXT_NAMES", "find_column", "label_names", "listed", "number_name"]
+__all__ = ["ID_NAMES", "LABEL_NAMES", "TEXT_NAMES", "find_column", "listed"]
 
 # In order of preference, compared without case.
 TEXT_NAMES = (
@@ -32,13 +32,3 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     """Names for a message: short, quoted, and not all of hundreds."""
     shown = ", ".join(repr(name if len(name) <= 40 else name[:37] + "...") for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def label_names(text: str, separator: str) -> tuple[str, ...]:
-    """The labels of a cell that may hold several, or none."""
-    return tuple(dict.fromkeys(name for part in text.split(separator) if (name := part.strip())))
-
-
-def number_name(value: float) -> str:
-    """A number as a label or an id: 1 and 1.0, as data frames write it, are the same."""
-    return str(int(value)) if value == value // 1 and abs(value) < 2**53 else str(value)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exaudit.data.columns import LABEL_NAMES, label_names
+from exaudit.data.columns import LABEL_NAMES
 from exaudit.data.document import Document, Label
 from exaudit.data.notes import Notes
 from exaudit.data.source import Line
+from exaudit.data.spelling import split_names
 
 __all__ = ["read_conll"]
 
@@ -68,6 +69,6 @@ def read_conll(lines: Iterator[Line], notes: Notes, label_separator: str | None 
         tokens.append(cells[0])
         label = cells[-1].strip()
         several = label_separator is not None and label_separator in label
-        labels.append(label_names(label, str(label_separator)) if several else label)
+        labels.append(split_names(label, str(label_separator)) if several else label)
     if tokens:
         yield document()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from exaudit.data.words import split_words
 from exaudit.errors import DataError
 
 __all__ = ["Document", "Label"]
@@ -18,7 +19,8 @@ class Document:
 
     Labels are kept as the strings of the user's file; `exaudit.data.labels.LabelSet` turns them into
     numbers. `line` is where the document starts in its file, for messages (0: not from a file). `starts` are the
-    tokens' places in the text, needed only where looking for the tokens from left to right would not find them.
+    tokens' places in the text, needed only where looking for the tokens from left to right would not find them. `cut`
+    says how the tokens were made of the text, so that they can be made anew (`recut`); None: they came with it.
     """
 
     id: str
@@ -29,6 +31,7 @@ class Document:
     meta: Mapping[str, str] = field(default_factory=dict, hash=False)
     line: int = 0
     starts: tuple[int, ...] | None = None
+    cut: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.token_labels is not None and len(self.token_labels) != len(self.tokens):
@@ -51,10 +54,15 @@ class Document:
         token_labels: Sequence[Label] | None = None,
         meta: Mapping[str, str] | None = None,
         line: int = 0,
+        cut: str = "words",
     ) -> Document:
-        """A document whose tokens are the text split on white space."""
-        labels = None if token_labels is None else tuple(token_labels)
-        return cls(id, text, tuple(text.split()), label, labels, meta or {}, line)
+        """A document whose tokens are cut out of the text: "words", or what stands between "whitespace".
+
+        Token labels are those of the tokens between white space, whatever `cut` says, and these are kept.
+        """
+        if token_labels is not None:
+            return cls(id, text, tuple(text.split()), label, tuple(token_labels), meta or {}, line)
+        return cls(id, text, (), label, None, meta or {}, line, cut="none yet").recut(cut)
 
     @classmethod
     def from_tokens(
@@ -72,6 +80,16 @@ class Document:
         labels = None if token_labels is None else tuple(token_labels)
         text = " ".join(tokens) if text is None else text
         return cls(id, text, tuple(tokens), label, labels, meta or {}, line)
+
+    def recut(self, how: str) -> Document:
+        """The same document with its text cut into tokens in this way; one that came with tokens, or has token labels,
+        stays as it is."""
+        if self.cut in (None, how) or self.token_labels is not None:
+            return self
+        tokens, starts = split_words(self.text, how)
+        # Only behind a tag or an entity, which is left out, could a token be found too early.
+        needed = how == "words" and ("<" in self.text or "&" in self.text)
+        return replace(self, tokens=tokens, starts=starts if needed else None, cut=how)
 
     def without_token_labels(self) -> Document:
         """The same document for those who must not see the labels of its tokens."""

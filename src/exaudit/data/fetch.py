@@ -22,9 +22,9 @@ from urllib import request
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from exaudit import __version__
 from exaudit._files import replace_file, sha256_file
 from exaudit._progress import progress
+from exaudit._version import __version__
 from exaudit.errors import DataError, SettingError
 
 __all__ = ["DataSet", "Fetched", "RemoteFile", "catalogue", "data_folder", "fetch", "read_catalogue"]

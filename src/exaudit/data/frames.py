@@ -9,12 +9,19 @@ from exaudit.data import arrow
 from exaudit.data.records import Record
 from exaudit.errors import DataError, SettingError
 
-__all__ = ["is_table", "table_records"]
+__all__ = ["column_names", "is_table", "table_records"]
 
 
 def is_table(value: Any) -> bool:
     """Whether `read_documents` can read it. They are known by what they can do."""
     return _is_frame(value) or _is_dataset(value) or _is_arrow(value)
+
+
+def column_names(table: Any) -> list[str]:
+    """What the columns of a table are called."""
+    if _is_frame(table):
+        return [str(name) for name in table.columns]
+    return [str(name) for name in (table.features or {} if _is_dataset(table) else arrow.stream_names(table))]
 
 
 def table_records(table: Any) -> Iterator[Record]:

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from exaudit.data.columns import listed
 from exaudit.data.document import Document, Label
+from exaudit.data.spelling import folded
 from exaudit.errors import DataError, SettingError
 
 __all__ = ["LabelNames", "LabelSet", "Value", "plain_positive"]
@@ -74,7 +76,8 @@ class LabelNames:
             return None if tokens is None else int(tokens.any())
         target = 0
         for name in (document.label,) if isinstance(document.label, str) else document.label:
-            if name not in self._targets:
+            own = self._target(name)
+            if own is None:
                 known = listed([self.negative, self.positive, *self.others] if self.shorthand else
                                sorted([self.positive, *self.others]))  # fmt: skip
                 raise DataError(
@@ -82,8 +85,17 @@ class LabelNames:
                     path,
                     document.line or None,
                 )
-            target |= self._targets[name]
+            target |= own
         return target
+
+    def _target(self, name: str) -> int | None:
+        """Of a class by its name; also where that is written in another case, if it leaves no doubt."""
+        target = self._targets.get(name)
+        return self._folded.get(folded(name)) if target is None else target
+
+    @cached_property
+    def _folded(self) -> dict[str, int]:
+        return _unambiguous(self._targets)
 
     def token_targets(self, document: Document, *, path: Path | None = None) -> NDArray[np.int8] | None:
         """0 or 1 for each token, from class names, tags (B-food, I-food, O), or 0/1, c/i, false/true, no/yes; None
@@ -117,7 +129,7 @@ class LabelNames:
             target = TOKEN_LABELS.get(label.casefold())
         if target is None:
             name = _class_of(label)
-            target = 0 if name is None else self._targets.get(name)
+            target = 0 if name is None else self._target(name)
         return target
 
 
@@ -253,6 +265,10 @@ class LabelSet:
     def __len__(self) -> int:
         return len(self.names)
 
+    @cached_property
+    def _folded(self) -> dict[str, int]:
+        return _unambiguous(self._number)
+
     @property
     def sorted_values(self) -> NDArray[Any]:
         """The labels as scikit-learn has them in `classes_`."""
@@ -283,13 +299,12 @@ class LabelSet:
         """The class of each document (D,); of several labels a table of zeros and ones (D, C)."""
         table = np.zeros((len(documents), len(self)), np.int64)  # (D, C)
         for row, document in zip(table, documents, strict=True):
-            if (
-                isinstance(document.label, str)
-                and self.kind == "multiclass"
-                and document.label in self._number
-            ):
-                row[self._number[document.label]] = 1  # the common case, quick for many classes
-                continue
+            if isinstance(document.label, str) and self.kind == "multiclass":
+                number = self._number.get(document.label)
+                number = self._folded.get(folded(document.label)) if number is None else number
+                if number is not None:
+                    row[number] = 1  # the common case, quick for many classes
+                    continue
             classes = self.document_classes(document, path=path)
             if classes is None:
                 raise DataError(
@@ -332,6 +347,14 @@ def plain_positive(classes: Sequence[str]) -> str | None:
         if (partner, plain) in PLAIN_PAIRS or (plain in PLAIN_POSITIVE and partner not in PLAIN_POSITIVE):
             return name
     return None
+
+
+def _unambiguous(numbers: Mapping[str, int]) -> dict[str, int]:
+    """Numbers of classes by what is left of their names without case, where that leaves no doubt."""
+    found: dict[str, set[int]] = {}
+    for name, number in numbers.items():
+        found.setdefault(folded(name), set()).add(number)
+    return {name: next(iter(several)) for name, several in found.items() if len(several) == 1}
 
 
 def _class_of(label: str) -> str | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exaudit.data.columns import ID_NAMES, LABEL_NAMES, TEXT_NAMES, find_column, label_names, listed
+from exaudit.data.columns import ID_NAMES, LABEL_NAMES, TEXT_NAMES, find_column, listed
 from exaudit.data.document import Document, Label
 from exaudit.data.notes import NO_WORDS, Notes
+from exaudit.data.spelling import label_name, label_names
 from exaudit.errors import DataError
 
 __all__ = ["Layout"]
@@ -21,7 +22,6 @@ class Layout:
     text: int
     label: int | None
     id: int | None
-    need_labels: bool
     label_separator: str | None
 
     @classmethod
@@ -47,7 +47,7 @@ class Layout:
         given = [found for found in (text, label, id_) if found is not None]
         if text is None or len(set(given)) < len(given):
             raise DataError(f"text, label and id must be different columns; columns found: {listed(names)}")
-        return cls(tuple(names), text, label, id_, need_labels, label_separator)
+        return cls(tuple(names), text, label, id_, label_separator)
 
     def roles(self) -> dict[str, str]:
         """The names of the columns, as `Notes` has them."""
@@ -55,32 +55,23 @@ class Layout:
         return {role: self.names[place] for role, place in places if place is not None}
 
     def document(self, cells: Sequence[str], line: int, number: int, notes: Notes) -> Document | None:
-        """The document of a row; None if it has no words, or lacks the label it needs."""
+        """The document of a row; None if it has no words."""
         text = cells[self.text]
         if not text.split():
             notes.warn(NO_WORDS, line)
             return None
-        label = self._label(cells)
-        if self.label is not None and label is None:
-            if self.need_labels:
-                notes.error(
-                    "a row has no label",
-                    line,
-                    detail=f"column {self.names[self.label]!r} is blank",
-                    advice="fill it in or remove the row",
-                )
-                return None
-            notes.warn("a document has no label", line)
         id_ = "" if self.id is None else cells[self.id].strip()
         if self.id is not None and not id_:
             notes.warn("a document has no id; numbered", line)
         used = {self.text, self.label, self.id}
         meta = {name: cells[i] for i, name in enumerate(self.names) if i not in used and name}
-        return Document.from_text(text, id=id_ or str(number), label=label, meta=meta, line=line)
+        return Document.from_text(
+            text, id=id_ or str(number), label=self._label(cells), meta=meta, line=line, cut="whitespace"
+        )
 
     def _label(self, cells: Sequence[str]) -> Label | None:
         if self.label is None:
             return None
         if self.label_separator is not None:
             return label_names(cells[self.label], self.label_separator)
-        return cells[self.label].strip() or None
+        return label_name(cells[self.label])

@@ -41,7 +41,9 @@ def read_labelled_lines(
         if match is None or not words:
             notes.warn(NO_WORDS, number)
             continue
-        yield Document.from_text(match[2], id=str(number), label=match[1], token_labels=labels, line=number)
+        yield Document.from_text(
+            match[2], id=str(number), label=match[1], token_labels=labels, line=number, cut="whitespace"
+        )
 
 
 def read_plain_lines(lines: Iterator[Line], notes: Notes) -> Iterator[Document]:
@@ -51,7 +53,7 @@ def read_plain_lines(lines: Iterator[Line], notes: Notes) -> Iterator[Document]:
         if not text.split():
             notes.warn(NO_WORDS, number)
             continue
-        yield Document.from_text(text, id=str(number), line=number)
+        yield Document.from_text(text, id=str(number), line=number, cut="whitespace")
 
 
 def _in_parallel(

@@ -6,6 +6,7 @@ import os
 import warnings
 from dataclasses import dataclass, field
 
+from exaudit.data.spelling import Spellings
 from exaudit.errors import DataError
 
 __all__ = ["NO_WORDS", "DataWarning", "Notes", "Problem"]
@@ -59,6 +60,7 @@ class Notes:
         self.format: str | None = None
         self.columns: dict[str, str] = {}  # "text" -> the column read as text, and so on
         self.problems: dict[str, Problem] = {}
+        self.spellings = Spellings()
 
     def warn(self, what: str, line: int | None = None, detail: str = "", *, count: int = 1) -> None:
         self._problem(what, is_error=False).add(line, detail, count)

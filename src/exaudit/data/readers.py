@@ -15,11 +15,13 @@ from exaudit.data.document import Document
 from exaudit.data.excel import is_workbook, read_excel
 from exaudit.data.frames import table_records
 from exaudit.data.jsonl import read_jsonl
+from exaudit.data.labelled import labelled
 from exaudit.data.lines import LABELLED_LINE, read_labelled_lines, read_plain_lines
 from exaudit.data.notes import Notes
 from exaudit.data.records import Record, read_records
-from exaudit.data.source import Line, read_lines
+from exaudit.data.source import Line, check_path, read_lines
 from exaudit.data.table import read_table, split_row
+from exaudit.data.words import check_cut
 from exaudit.errors import DataError, SettingError
 
 __all__ = ["FORMATS", "checked", "iter_documents", "read_documents"]
@@ -48,8 +50,10 @@ def iter_documents(
     columns: str | Sequence[str] | None = None,
     label_separator: str | None = None,
     token_labels: str | os.PathLike[str] | None = None,
+    tokens: str = "words",
     encoding: str | None = None,
     need_labels: bool = False,
+    skip_unlabelled: bool = False,
     untold: str | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Document]:
@@ -71,10 +75,16 @@ def iter_documents(
         What separates the labels of a document that may have several, such as "|".
     token_labels
         A file parallel to `lines`, with a label per word.
+    tokens
+        How texts become tokens: "words" (punctuation stands by itself, HTML is left out) or "whitespace". Documents
+        that have tokens, or token labels, keep theirs; those labels are per word between white space.
     encoding
         Of a text file; by default UTF-8, or what the file looks like.
     need_labels
-        A document without a label is an error.
+        Documents without a label are an error, which says how many there are. An empty cell, `nan`, `None`, `NA`,
+        `N/A` and `null` are no label.
+    skip_unlabelled
+        Leave such documents out, and say how many.
     untold
         The format of a file that does not tell its own.
     notes
@@ -82,6 +92,7 @@ def iter_documents(
     """
     if format is not None and format not in FORMATS:
         raise SettingError(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")
+    check_cut(tokens)
     if label_separator is not None and not label_separator.strip(" "):
         raise SettingError("the label separator is blank; give a sign such as '|'")
     own = Notes() if notes is None else notes
@@ -96,6 +107,7 @@ def iter_documents(
     lines: Iterator[Line] = iter(())
     if isinstance(source, str | os.PathLike):
         own.path = source
+        check_path(source)
         kind = format or _find_binary_format(source)
         if kind is None or kind in TEXT_FORMATS:
             read = read_lines(source, own, encoding)
@@ -103,26 +115,36 @@ def iter_documents(
             start = [text for _, text in head]
             kind = kind or _find_format(source, start, names, text_column, label_column, untold)
             lines = chain(head, read)
+        elif str(source) == "-":
+            raise DataError(f"standard input is read as text; save {kind} to a file and give that", source)
     else:
         own.path = kind = type(source).__name__
     own.format = kind
     _check_options(kind, names, token_labels, encoding, label_separator)
     if kind in TEXT_FORMATS:
-        yield from _read_text(own, lines, names, token_labels, encoding, fields)
+        documents = _read_text(own, lines, names, token_labels, encoding, fields)
     elif kind == "excel":
-        yield from read_excel(source, own, columns=names, **fields)
+        documents = read_excel(source, own, columns=names, **fields)
     else:
-        yield from read_records(_records(source, kind), own, word="column", **fields)
+        documents = read_records(_records(source, kind), own, word="column", **fields)
+    for document in labelled(documents, own, need_labels=need_labels, skip_unlabelled=skip_unlabelled):
+        yield document.recut(tokens)  # cut at white space so far
     if notes is None:
         own.issue_warnings()
 
 
 def read_documents(source: Source, **options: Any) -> list[Document]:
     """All documents of a file or of a table in memory, checked as a whole: there are some, and no two share an id.
+    Labels that differ in case alone are one, in its commonest spelling.
 
     Takes the options of `iter_documents`.
     """
-    return list(checked(iter_documents(source, **options), source))
+    notes = options.pop("notes", None)
+    own = Notes() if notes is None else notes
+    documents = list(checked(iter_documents(source, notes=own, **options), source))
+    if notes is None:
+        own.issue_warnings()
+    return own.spellings.unified(documents)
 
 
 def checked(documents: Iterable[Document], source: Source) -> Iterator[Document]:

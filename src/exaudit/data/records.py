@@ -14,12 +14,11 @@ from exaudit.data.columns import (
     LABEL_NAMES,
     TEXT_NAMES,
     find_column,
-    label_names,
     listed,
-    number_name,
 )
 from exaudit.data.document import Document, Label
 from exaudit.data.notes import NO_WORDS, Notes
+from exaudit.data.spelling import label_name, label_names, number_name, split_names
 from exaudit.errors import DataError
 
 __all__ = ["FieldError", "Record", "read_records"]
@@ -78,13 +77,6 @@ def read_records(
             continue
         try:
             document = _document(fields, roles, number, line, label_separator)
-            if document.label is None and document.token_labels is None and need_labels:
-                name = roles.label or roles.token_labels or "tokens"
-                raise FieldError(
-                    "a document has no label",
-                    f"{word} {name!r} has none",
-                    "fill it in or remove the document",
-                )
         except FieldError as problem:
             what, detail, advice = problem.args
             notes.error(what, line, detail=detail, advice=advice)
@@ -92,8 +84,6 @@ def read_records(
         if not document.tokens:
             notes.warn(NO_WORDS, line)
             continue
-        if roles.label is not None and document.label is None:
-            notes.warn("a document has no label", line)
         yield document
 
 
@@ -122,7 +112,7 @@ def _find_roles(
         raise FieldError(
             "a document has neither text nor tokens", found, f"name the {word} of the text with `text_column`"
         )
-    if need_labels and label is None and token_labels is None and tokens is None:
+    if need_labels and word == "column" and label is None and token_labels is None and tokens is None:
         raise FieldError("a document has no label", found, f"add one, or name its {word} with `label_column`")
     given = [name for name in (text, label, id_) if name is not None]
     if len(set(given)) < len(given):
@@ -153,29 +143,42 @@ def _document(
         text, starts = _fit(tokens, starts, text)
     if roles.token_labels is not None and fields[roles.token_labels] is not None:
         labels = _token_labels(fields[roles.token_labels], separator)
+    if given is None and labels is None:
+        return Document.from_text(
+            text, id=id_ or str(number), label=label, meta=meta, line=line, cut="whitespace"
+        )
     if labels is not None and len(labels) != len(tokens):
         raise FieldError(
             "the token labels do not fit the tokens",
             f"{len(labels)} labels for {len(tokens)} tokens",
-            "give one label per token (text without `tokens` is split at white space)",
+            "give one label per token (beside a text without `tokens`: per word between white space)",
         )
     token_labels = None if labels is None else tuple(labels)
     return Document(id_ or str(number), text, tuple(tokens), label, token_labels, meta, line, starts)
 
 
 def _label(value: Any, name: str, separator: str | None) -> Label | None:
-    """A label, or all those of a list, or of a string that a separator divides."""
+    """The label of a document, or all those of a list, or of a string that a separator divides."""
+    if isinstance(value, str):
+        return label_name(value) if separator is None else label_names(value, separator)
     if isinstance(value, list):
-        names = [_name(one, name) for one in value]
-        if None in names:
-            raise FieldError(
-                f"a list in {name!r} has an empty label", f"found {_shown(value)}", "leave it out"
-            )
-        return tuple(dict.fromkeys(str(one) for one in names))
-    if separator is not None and isinstance(value, str):
-        return label_names(value, separator)
+        return _several([label_name(one) if isinstance(one, str) else one for one in value], name)
     one = _name(value, name)
     return one if one is None or separator is None else (one,)
+
+
+def _token_label(value: Any, separator: str | None) -> Label | None:
+    """The label of a token as it is written: there, none is a label like O."""
+    if separator is not None and isinstance(value, str) and separator in value:
+        return split_names(value, separator)
+    return _several(value, "token_labels") if isinstance(value, list) else _name(value, "token_labels")
+
+
+def _several(values: list[Any], name: str) -> tuple[str, ...]:
+    names = [_name(one, name) for one in values]
+    if None in names:
+        raise FieldError(f"a list in {name!r} has an empty label", f"found {_shown(values)}", "leave it out")
+    return tuple(dict.fromkeys(str(one) for one in names))
 
 
 def _name(value: Any, name: str) -> str | None:
@@ -239,8 +242,7 @@ def _token_labels(given: Any, separator: str | None) -> list[Label]:
     """One label for each token, or a list of them; a single one of a string stays as it is."""
     labels: list[Label | None] = []
     for value in given if isinstance(given, list) else [None]:
-        several = separator is not None and isinstance(value, str) and separator in value
-        labels.append(_label(value, "token_labels", separator if several else None))
+        labels.append(_token_label(value, separator))
     known = [label for label in labels if label is not None]
     if not isinstance(given, list) or len(known) < len(labels):
         raise FieldError(

@@ -19,6 +19,7 @@ _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 _TOKENIZER_FILES = (
     "tokenizer*.json", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model",
 )  # fmt: skip
+_TOKENIZERS = ("tokenizer.json", "vocab*", "*.model", "merges.txt")  # any of these makes one
 _FILES = ("config.json", "model*.safetensors", "model.safetensors.index.json", *_TOKENIZER_FILES)
 
 
@@ -48,7 +49,13 @@ def locate(name: str, *, download: bool = True) -> Path:
             if download
             else f"fetch it with `hf download {name}`, or give the folder of a copy",
         )
-    return _checked(name, folder)
+    _checked(name, folder)
+    if not any(path.is_file() for pattern in _TOKENIZERS for path in folder.glob(pattern)):
+        raise EncoderError(
+            f"{name} has no tokenizer (tokenizer.json, vocab.txt or such), so words cannot be cut into its pieces; "
+            "copy the tokenizer's files beside the weights"
+        )
+    return folder
 
 
 def fingerprint(folder: Path) -> str:

@@ -183,4 +183,4 @@ def _read(data: Path, name: str, file: str, **options: Any) -> list[Document]:
             f"it with `exaudit data fetch {name}`",
             path,
         )
-    return read_documents(path, **options)
+    return read_documents(path, tokens="whitespace", **options)  # as in the paper

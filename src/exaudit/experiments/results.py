@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from exaudit import __version__
 from exaudit._files import replace_file, write_json
+from exaudit._version import __version__
 from exaudit.encode.locate import fingerprint, locate
 from exaudit.errors import EncoderError, SettingError
 from exaudit.experiments.pages import claims_markdown, experiment_markdown

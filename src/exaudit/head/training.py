@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -31,7 +32,7 @@ from exaudit.head.losses import document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head, class_scores
 from exaudit.metrics import averaged, best_offset, columns, document_metrics, f_beta, token_metrics
 
-__all__ = ["TrainingConfig", "batch_loss", "decided", "evaluate", "scored", "train"]
+__all__ = ["TrainingConfig", "batch_loss", "check_finite", "decided", "evaluate", "scored", "train"]
 
 LOSSES = ("document", "min-max", "token")
 CRITERIA = ("f1", "accuracy", "loss", "token-f0.5")
@@ -100,6 +101,8 @@ def train(
     """
     if config.loss == "token" and (data.token_targets is None or dev.token_targets is None):
         raise SettingError("`loss=token` needs token labels in the training and in the dev documents")
+    if config.criterion == "token-f0.5" and dev.token_targets is None:
+        raise SettingError("`select=token-f0.5` needs token labels in the dev documents")
     state = TrainingState(head, Adadelta(head.parameters(), lr=config.learning_rate))
     identity = _identity(head, data, dev, config)
     if resume and checkpoint is not None and checkpoint.exists():
@@ -112,6 +115,7 @@ def train(
         weights = state.averaged(_MEMORY if config.stable and epoch > 1 else 0.0)
         with _weights(head, weights):
             record = {"epoch": epoch, "loss": loss, **evaluate(head, dev, by_tokens=config.by_tokens)}
+        check_finite(record["dev_loss"], epoch)
         history.epochs.append(record)
         if (
             history.best == 0
@@ -145,7 +149,17 @@ def _epoch(
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step(clip=config.clip)
         losses.append(loss.detach())
-    return float(torch.stack(losses).mean())
+    return check_finite(float(torch.stack(losses).mean()), epoch)
+
+
+def check_finite(loss: float, epoch: int, advice: str = "try a smaller `learning_rate`") -> float:
+    """The loss, if it is a number to go on with: after one that is not, every weight is lost."""
+    if not math.isfinite(loss):
+        raise SettingError(
+            f"the loss is {loss} in epoch {epoch}, so that nothing can be learnt any more; {advice}, look for odd "
+            "texts (exaudit data check), and make sure that the encoder is not damaged"
+        )
+    return loss
 
 
 def batch_loss(
@@ -211,8 +225,10 @@ def evaluate(
     )  # (D, K)
     of_class = dev.class_targets(head.config.classes)  # (D, K)
     right = decided(outputs, head)
+    with np.errstate(invalid="ignore"):  # a loss that is no number is told of by those who asked
+        losses = np.logaddexp(0, np.where(of_class == 1, -outputs, outputs))
     result: dict[str, Any] = {
-        "dev_loss": float(np.logaddexp(0, np.where(of_class == 1, -outputs, outputs)).mean()),
+        "dev_loss": float(losses.mean()),
         "document": averaged(columns(right, of_class), document_metrics)
         | {"accuracy": float((right == of_class).all(1).mean())},
     }

@@ -24,6 +24,7 @@ from exaudit.errors import SettingError
 from exaudit.head.labelled import DocumentFeatures, LabelledFeatures
 from exaudit.head.losses import disagreement, document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head, class_scores
+from exaudit.head.training import check_finite
 
 __all__ = ["TunableEncoder", "TuningConfig", "tune"]
 
@@ -104,8 +105,9 @@ def tune(
             optimizer.step()
             schedule.step()
             losses.append(loss.detach())
+        mean = check_finite(float(torch.stack(losses).mean()), epoch, "tune in full precision")
         if report is not None:
-            report({"tuning_epoch": epoch, "loss": float(torch.stack(losses).mean())})
+            report({"tuning_epoch": epoch, "loss": mean})
     encoder.module.eval()
     head.eval()
     head.sparse_gradients = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +31,7 @@ class Boundaries:
     words: tuple[float, ...]
     documents: tuple[float, ...]
     record: dict[str, Any] | None = None  # by what the words' were set, where not by the loss
+    negative: float | None = None  # of two classes, that of the words of the negative one
 
 
 def boundaries_of(settings: Settings, head: Head, dev: LabelledFeatures) -> Boundaries:
@@ -54,7 +56,7 @@ def boundaries_of(settings: Settings, head: Head, dev: LabelledFeatures) -> Boun
         largest = np.array([own.max(0) for own in scores], np.float64)  # (D, K)
         words = _each(stable_offset, largest, of_class, BETA)
         record = {"by": "documents", "beta": BETA}
-    return Boundaries(words, documents, record)
+    return Boundaries(words, documents, record, _negative(head, scores, of_class, BETA))
 
 
 def with_boundary(
@@ -68,7 +70,7 @@ def with_boundary(
     """
     if by not in ("tokens", "documents"):
         raise SettingError(f"a boundary is set by the labels of tokens or documents, not {by!r}")
-    if beta <= 0:
+    if not 0 < beta < math.inf:
         raise SettingError(
             f"`beta` is {beta}; it must be above 0 (0.5 prefers precision, 1 weighs both alike)"
         )
@@ -85,8 +87,12 @@ def with_boundary(
         boundaries = _each(best_offset, np.concatenate(words), np.concatenate(truth), beta)
     else:
         boundaries = _each(stable_offset, np.array([own.max(0) for own in words]), np.array(truth), beta)
+    negative = model.negative_boundary
+    if by == "documents" and not model.by_tokens:
+        negative = _negative(model.head, words, np.array(truth), beta)
     told = {"by": by, "beta": beta, "documents": len(documents), "offsets": list(boundaries)}
-    return replace(model, word_boundaries=boundaries, record={**model.record, "boundary": told})
+    record = {**model.record, "boundary": told}
+    return replace(model, word_boundaries=boundaries, negative_boundary=negative, record=record)
 
 
 def with_boundary_at_zero(model: Model) -> Model:
@@ -101,6 +107,23 @@ def _zero(head: Head) -> tuple[float, ...]:
     idle = class_scores(head.bias.detach()[None], head.config.outputs)[0]  # (K,)
     exclusive = head.config.outputs == "softmax" and head.config.classes > 2
     return tuple(idle.clamp(min=0).tolist() if exclusive else [0.0] * len(idle))
+
+
+def _negative(
+    head: Head, scores: Sequence[NDArray[np.floating]], truth: NDArray[np.generic], beta: float
+) -> float | None:
+    """Where the words of the negative class begin: as for the positive one, where the documents are told best by the
+    largest s- - s+ in each. A word that scores higher for the positive class does not speak for the negative one, nor
+    does a word that no filter chose, and that has the bias alone.
+
+    None for more than two classes, where each has words of its own, and where the documents are all of one class.
+    """
+    if head.config.outputs != "softmax" or head.config.classes != 2 or truth.all() or not truth.any():
+        return None
+    largest = np.array([(-own).max() for own in scores], np.float64)  # (D,)
+    found = stable_offset(largest, np.asarray(truth[:, 0] == 0), beta)
+    idle = -float(class_scores(head.bias.detach()[None], head.config.outputs)[0, 0])
+    return max(found, 0.0, idle if head.config.pool == "max" else 0.0)
 
 
 def _each(

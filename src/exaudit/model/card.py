@@ -34,6 +34,7 @@ def card(description: dict[str, Any]) -> str:
         f"recipe {settings['recipe']}",
         f"- decision boundaries: documents {_numbers(description['document_boundaries'])}, "
         f"tokens {_numbers(description['word_boundaries'])}",
+        f"- texts without tokens are cut into tokens by: {settings.get('tokens', 'whitespace')}",
         f"- head: {head['filters']} filters of width {', '.join(map(str, head['widths']))}, "
         f"{head['vocabulary']:,} word embeddings",
         f"- encoder: {_encoder(encoder, record)}",

@@ -34,6 +34,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
+    tokens
+        How texts become tokens: "words" (punctuation stands by itself, HTML is left out, Chinese, Japanese and Thai
+        are cut) or "whitespace". Documents that come with tokens keep them.
     encoder
         "minilm" (the default), a folder, a hub name, or "none" for word embeddings only.
     layers
@@ -105,6 +108,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
+        tokens: str = "words",
         encoder: str = "minilm",
         layers: Sequence[int] | None = None,
         max_length: int | None = None,
@@ -130,6 +134,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         precision: str = "float32",
         cache: str | None = None,
     ) -> None:
+        self.tokens = tokens
         self.encoder = encoder
         self.layers = layers
         self.max_length = max_length
@@ -200,11 +205,11 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Called with a dict after every epoch.
         """
         labels = _label_lists(y)
-        documents = as_documents(X, labels)
+        documents = as_documents(X, labels, cut=self.tokens)
         if isinstance(dev, tuple):
-            dev = as_documents(dev[0], _label_lists(dev[1]), name="dev")
+            dev = as_documents(dev[0], _label_lists(dev[1]), name="dev", cut=self.tokens)
         elif dev is not None:
-            dev = as_documents(dev, name="dev")
+            dev = as_documents(dev, name="dev", cut=self.tokens)
         model = train(
             self.settings,
             documents,
@@ -228,7 +233,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The labels of the "tokens", or those of the "documents" alone.
         """
         check_is_fitted(self)
-        return self._take(with_boundary(self.model_, as_documents(X), beta=beta, by=by))
+        return self._take(
+            with_boundary(self.model_, as_documents(X, cut=self.model_.settings.tokens), beta=beta, by=by)
+        )
 
     # -- prediction -----------------------------------------------------------------------------------
 

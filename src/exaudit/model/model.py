@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Any
 
@@ -15,6 +15,7 @@ from exaudit._progress import progress
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 from exaudit.encode.features import Features
+from exaudit.encode.language import note_on_language
 from exaudit.encode.packed import Packed
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
@@ -27,6 +28,7 @@ from exaudit.model.settings import Settings
 __all__ = ["Model"]
 
 _CHUNK = 2048  # documents sorted by length together while labelling
+_WORDS = 16384  # labelled together where there is no encoder, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,8 @@ class Model:
         Whether the largest token score decides a document, as after min-max or token training.
     word_boundaries, document_boundaries
         One for each class that is decided, as in `labels.views`.
+    negative_boundary
+        Of two classes, where the words that speak for the negative one begin (on s- - s+); None: not known.
     record
         How training went, and how the model did on dev.
     """
@@ -62,6 +66,7 @@ class Model:
     word_boundaries: tuple[float, ...]
     document_boundaries: tuple[float, ...]
     record: dict[str, Any]
+    negative_boundary: float | None = None
 
     @property
     def device(self) -> torch.device:
@@ -91,7 +96,7 @@ class Model:
         total: int | None = None,
     ) -> Iterator[Scores]:
         """Like `label`, one document at a time, for files that do not fit into memory."""
-        pending = iter(each_document(documents))
+        pending = iter(each_document(documents, cut=self.settings.tokens))
         with progress(total=total, unit="doc", desc=desc or "label") as bar:
             while chunk := list(islice(pending, _CHUNK)):
                 yield from self._label_chunk(chunk, exemplars, bar)
@@ -100,6 +105,7 @@ class Model:
         """A sentence where documents go on after the last word piece that the model reads (`max_length`)."""
         if self.encoder is None or self.encoder.max_length is None:
             return None
+        documents = [document.recut(self.settings.tokens) for document in documents]
         pieces = self.encoder.pieces([document.tokens for document in documents])
         last = pieces.words[pieces.bounds[1:] - 1]  # (D,) the last word that was read, in part at least
         cut = sum(int(word) + 1 < len(d.tokens) for word, d in zip(last, documents, strict=True))
@@ -109,6 +115,13 @@ class Model:
             f"{cut:,} of {len(documents):,} documents are longer than the {self.encoder.max_length} word pieces that "
             "the model reads; the words after those score the bias alone."
         )
+
+    def note_on_language(self, documents: Sequence[Document]) -> str | None:
+        """A sentence where the encoder does not know the language of the documents."""
+        if self.encoder is None:
+            return None
+        tokens = (document.recut(self.settings.tokens).tokens for document in documents)
+        return note_on_language(self.encoder.folder, tokens)
 
     def _label_chunk(self, documents: list[Document], exemplars: bool, bar: Any) -> list[Scores]:
         results: list[Scores | None] = [None] * len(documents)
@@ -155,9 +168,7 @@ class Model:
             for k, boundary in enumerate(self.word_boundaries)
         )
         if self.labels.kind == "binary":
-            return TokenScores(
-                document, views[0].output, views[0].negative, views[0].positive, views[0].offset, exemplars
-            )
+            return replace(views[0], exemplars=exemplars, negative_offset=self.negative_boundary)
         return MultiScores(document, views, self.labels.kind == "multiclass", exemplars)
 
     def _packed(self, token_lists: list[tuple[str, ...]]) -> Iterator[tuple[list[int], Packed]]:
@@ -165,7 +176,13 @@ class Model:
             yield from self.encoder.batches(token_lists)
             return
         features = Features.of_words(token_lists)
-        for start in range(0, len(token_lists), 256):
-            indices = list(range(start, min(start + 256, len(token_lists))))
+        words = np.cumsum([0, *map(len, token_lists)])  # (D + 1,)
+        start = 0
+        while start < len(token_lists):
+            fit = (
+                int(np.searchsorted(words, words[start] + _WORDS, side="right")) - 1
+            )  # at least one document
+            indices = list(range(start, max(start + 1, min(fit, start + 256))))
+            start += len(indices)
             packed = features.packed(indices)
             yield indices, Packed(packed.vectors.to(self.device), packed.bounds, packed.words.to(self.device))

@@ -20,7 +20,8 @@ class TokenScores:
 
     `output` decides the document: the logit difference less the documents' boundary, or, where the model was
     fine-tuned on tokens, the largest token score less theirs. Positive means the positive class; zero does not. A
-    word is positive where s+- exceeds `offset`.
+    word is positive where s+- exceeds `offset`, and speaks for the negative class where -s+- exceeds
+    `negative_offset`; None: words that do are not told.
     """
 
     document: Document
@@ -29,6 +30,7 @@ class TokenScores:
     positive: NDArray[np.float32]  # (N,) s+
     offset: float = 0.0
     exemplars: NDArray[np.float32] | None = None  # (N, M) r_n
+    negative_offset: float | None = None
 
     @property
     def views(self) -> tuple[TokenScores, ...]:
@@ -50,6 +52,29 @@ class TokenScores:
         return self.margins > 0
 
     @property
+    def opposite(self) -> TokenScores | None:
+        """The same document seen from the negative class: its decisions are the words that speak for that one."""
+        if self.negative_offset is None:
+            return None
+        return TokenScores(
+            self.document,
+            -self.output,
+            self.positive,
+            self.negative,
+            self.negative_offset,
+            self.exemplars,
+            self.offset,
+        )
+
+    @property
+    def evidence(self) -> NDArray[np.int8]:
+        """What each word speaks for (N,): 1 where it is decided positive, else -1 where it passes the boundary of the
+        negative class, else 0."""
+        opposite = self.opposite
+        negative = np.zeros(len(self.negative), np.bool_) if opposite is None else opposite.decisions
+        return np.where(self.decisions, 1, -negative.astype(np.int8)).astype(np.int8)
+
+    @property
     def decision(self) -> int:
         """1 if the document is of the positive class, else 0."""
         return int(self.output > 0)
@@ -62,7 +87,14 @@ class TokenScores:
     def to_json(self, labels: LabelSet) -> dict[str, Any]:
         """The line that `exaudit label` writes."""
         negative, positive = labels.names
-        rows = zip(self.document.tokens, self.document.spans(), self.margins.tolist(), strict=True)
+        told = {1: positive, 0: None, -1: negative}
+        rows = zip(
+            self.document.tokens,
+            self.document.spans(),
+            self.margins.tolist(),
+            self.evidence.tolist(),
+            strict=True,
+        )
         return {
             "id": self.document.id,
             "label": labels.values[self.decision],
@@ -76,8 +108,9 @@ class TokenScores:
                     "score": score,
                     "scores": {negative: -score, positive: score},
                     "label": int(score > 0),
+                    "evidence": told[side],
                 }
-                for text, (start, end), score in rows
+                for text, (start, end), score, side in rows
             ],
         }
 

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 
+from exaudit.data.words import check_cut
 from exaudit.errors import SettingError
+from exaudit.head.network import POOLS
 from exaudit.head.training import TrainingConfig
 
 __all__ = ["Settings"]
 
 # What a model that goes on from another has from it.
 INHERITED = (
-    "encoder", "layers", "max_length", "vocabulary", "word_dimension", "word_vectors", "filters", "widths", "positive",
+    "tokens", "encoder", "layers", "max_length", "vocabulary", "word_dimension", "word_vectors", "filters", "widths",
+    "positive",
 )  # fmt: skip
 BOUNDARIES = ("documents", "zero")
+# The least that a number may be.
+LEAST = {
+    "max_length": 1, "vocabulary": 0, "word_dimension": 1, "filters": 1, "epochs": 1, "batch_size": 1, "seed": 0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """See `exaudit.Labeler` for what each of them means; the names and the defaults are the same."""
 
+    tokens: str = "words"
     encoder: str = "minilm"
     layers: Sequence[int] | None = None
     max_length: int | None = None
@@ -50,6 +59,19 @@ class Settings:
     cache: str | None = None
 
     def __post_init__(self) -> None:
+        check_cut(self.tokens)
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if value is not None and not value >= least:
+                raise SettingError(f"`{name}` is {value}; it must be {least} or more")
+        if not 0 <= self.dropout < 1:
+            raise SettingError(f"`dropout` is {self.dropout}; it must be at least 0 and below 1")
+        if not 0 < self.learning_rate < math.inf:
+            raise SettingError(f"`learning_rate` is {self.learning_rate}; it must be above 0")
+        if not len(self.widths) or min(self.widths) < 1:
+            raise SettingError(f"`widths` are {list(self.widths)}; give widths of 1 or more")
+        if self.pool not in (None, *POOLS):
+            raise SettingError(f"`pool` is {self.pool!r}; use {' or '.join(POOLS)}")
         if self.boundary not in (None, *BOUNDARIES):
             raise SettingError(f"`boundary` is documents or zero, not {self.boundary!r}")
         if self.tune_encoder and self.word_vectors is not None:
@@ -113,7 +135,7 @@ class Settings:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> tuple[Self, list[str]]:
         """What `to_json` gave, by this version or another, and the names of settings that no longer exist."""
-        value = dict(value)
+        value = {"tokens": "whitespace"} | value  # the only way until 0.1
         if "rehearse" in value:  # until 0.1
             value["pretrain"] = value.pop("rehearse")
         if value.get("teachers") == 1:  # 0.1 wrote this into every folder

@@ -55,7 +55,10 @@ def train(
     began = time.monotonic()
     if init is not None:
         settings = settings.inheriting(init.settings)
-    _check_pretraining(settings, init)
+    _check_effects(settings, init)
+    pick_device(settings.device)
+    documents = [document.recut(settings.tokens) for document in documents]
+    dev = None if dev is None else [document.recut(settings.tokens) for document in dev]
     labels = LabelSet.infer(documents, settings.positive, values=values) if init is None else init.labels
     if dev is None:
         documents, dev = hold_out(documents, labels, settings.seed)
@@ -103,6 +106,7 @@ def train(
         word_boundaries=boundaries.words,
         document_boundaries=boundaries.documents,
         record=record,
+        negative_boundary=boundaries.negative,
     )
 
 
@@ -115,15 +119,27 @@ def _run(job: Job, init: Model | None) -> Trained:
         encoder, head = init.encoder, copy_head(init.head, settings)
     if not settings.tune_encoder:
         return recipes.frozen(job, encoder, head)
-    if encoder is None:
-        raise SettingError("there is no encoder to tune: `tune_encoder` cannot go with `encoder=none`")
+    assert encoder is not None, "checked before"
     if init is None and settings.loss == "document" and settings.scores_words_alone:
         return recipes.taught(job, encoder)
     return recipes.tuned(job, encoder if init is None else encoder.copy(), head)  # init's stays as it is
 
 
-def _check_pretraining(settings: Settings, init: Model | None) -> None:
+def _check_effects(settings: Settings, init: Model | None) -> None:
     """Refuse what could have no effect."""
+    if settings.encoder == "none":
+        if settings.tune_encoder:
+            raise SettingError("there is no encoder to tune: `tune_encoder` cannot go with `encoder=none`")
+        for name, default in (("layers", None), ("max_length", None), ("precision", "float32")):
+            if getattr(settings, name) != default:
+                raise SettingError(f"`{name}` is about an encoder, and `encoder=none` has none; leave it out")
+    if settings.vocabulary == 0 and settings.word_vectors is not None:
+        raise SettingError("`word_vectors` are for words with an embedding, and `vocabulary=0` has none")
+    if settings.boundary == "documents" and settings.loss != "document":
+        raise SettingError(
+            f"`boundary=documents` goes with `loss=document`; after `loss={settings.loss}` the boundary of the words "
+            "is set by that"
+        )
     fits = settings.tune_encoder and settings.loss != "min-max" and settings.scores_words_alone
     if settings.pretrain and (not fits or init is not None):
         raise SettingError(

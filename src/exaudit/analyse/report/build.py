@@ -26,6 +26,7 @@ from exaudit.audit.place import ModelPlace
 from exaudit.data.columns import listed
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
+from exaudit.errors import SettingError
 from exaudit.model.folder import load_model
 from exaudit.model.model import Model
 from exaudit.model.scores import MultiScores, Scores, TokenScores
@@ -60,7 +61,14 @@ class Answers:
         reference : in-domain documents to compare distances with; those that the admission limits were fitted on by
             default.
         """
-        if not ModelPlace.of(folder, support).has_support():
+        place = ModelPlace.of(folder, support)
+        if not place.has_support():
+            if support is not None:
+                place.open_support()  # says what is wrong with the one that was named
+            if reference is not None:
+                raise SettingError(
+                    "`reference` is compared by the distance to exemplars, and there is no support set; build one first"
+                )
             model = load_model(Path(folder), device=device, encoder=encoder)
             return cls(model, None, list(model.iter_label(documents, total=len(documents))), None, title)
         auditor = Auditor.open(folder, support=support, device=device, encoder=encoder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -11,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exaudit._escape import json_text
 from exaudit.analyse.decisions import true_classes, word_decisions
 from exaudit.audit.audited import Audited, MultiAudited
 from exaudit.data.labels import LabelSet
-from exaudit.model.scores import Scores
+from exaudit.model.scores import Scores, TokenScores
 
 __all__ = ["BUDGET", "Shelf"]
 
@@ -27,8 +27,8 @@ class Shelf:
     """Documents as JSON objects with short names, in the order of the file.
 
     i id · p predicted class · t true class · a admitted · r reason of refusal · o output · w words, one a line ·
-    s scores in hundredths · d decided words · y truly positive words · k K-NN outputs in hundredths ·
-    n distances in tenths · f refused words · c words cut off
+    s scores in hundredths · d decided words · y truly positive words · g words for the negative class, of documents
+    decided negative · k K-NN outputs in hundredths · n distances in tenths · f refused words · c words cut off
 
     Of two classes, p and t are 0 or 1. Otherwise p and t are lists of class numbers, d and y lists of a word's place
     and its classes, and b has the class that each word speaks for most, of which s and k are.
@@ -79,6 +79,8 @@ class Shelf:
             }
             if "b" in row:
                 document["strongest"] = [self.labels.names[c] for c in row["b"]]
+            if "g" in row:
+                document["for_negative"] = row["g"]
             if "c" in row:
                 document["words_cut"] = row["c"]
             if "y" in row:
@@ -93,6 +95,11 @@ class Shelf:
                 document |= {"admitted": bool(row["a"]), "reason": row.get("r")}
             documents.append(document)
         return documents
+
+    @property
+    def negative_words(self) -> bool:
+        """Whether words for the negative class are known of some document."""
+        return any("g" in row for row in self.rows)
 
     @property
     def binary(self) -> bool:
@@ -118,8 +125,8 @@ class Shelf:
 
 
 def _script(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for character in ("<", ">", "&", "\u2028", "\u2029"):
+    text = json_text(value, separators=(",", ":"))
+    for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
@@ -141,6 +148,8 @@ def _row(scores: Scores, labels: LabelSet) -> dict[str, Any]:
     }
     if not binary:
         row["b"] = strongest[shown].tolist()
+    if isinstance(scores, TokenScores) and not scores.decision and (scores.evidence[shown] < 0).any():
+        row["g"] = np.flatnonzero(scores.evidence[shown] < 0).tolist()
     if truth is not None:
         row["t"] = truth[0] if binary else list(truth)
     if tokens is not None:

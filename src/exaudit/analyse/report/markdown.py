@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from exaudit._escape import visible
 from exaudit.analyse.report.blocks import (
     Beside,
     Block,
@@ -86,7 +87,9 @@ def _cell(cell: Cell, digits: int) -> str:
 def _documents(block: Documents) -> Iterator[str]:
     shelf = block.shelf
     yield f"{shelf.total:,} documents; the first {min(SHOWN, len(shelf.rows))} are shown here."
-    yield "Bold: decided; underlined: truly so, where known." + ("" if shelf.binary else CLASSES)
+    negative = f" In brackets: words for {_plain(shelf.labels.names[0])}, in documents decided so."
+    more = CLASSES if not shelf.binary else negative if shelf.negative_words else ""
+    yield "Bold: decided; underlined: truly so, where known." + more
     yield ""
     for row in shelf.rows[:SHOWN]:
         yield f"- {_plain(row['i'])}, {_head(row, shelf)}: {_text(row, shelf)}"
@@ -109,8 +112,11 @@ def _classes(classes: int | list[int], shelf: Shelf) -> str:
 def _text(row: dict[str, Any], shelf: Shelf) -> str:
     words = row["w"].split("\n")
     if shelf.binary:
-        positive, true = set(row["d"]), set(row.get("y", ()))
-        return " ".join(_marked(word, n in positive, n in true) for n, word in enumerate(words))
+        positive, true, negative = (set(row.get(key, ())) for key in ("d", "y", "g"))
+        return " ".join(
+            _marked(f"[{word}]" if n in negative else word, n in positive, n in true)
+            for n, word in enumerate(words)
+        )
     decided, carried = ({n: classes for n, *classes in row.get(key, ())} for key in ("d", "y"))
     shown = []
     for n, word in enumerate(words):
@@ -132,5 +138,5 @@ def _marked(text: str, decided: bool, underlined: bool, tag: str = "") -> str:
 
 def _plain(text: str) -> str:
     """Text that is neither Markdown nor HTML: what could be either is written as a character reference."""
-    line = " ".join(text.splitlines())
+    line = visible(" ".join(text.splitlines()))
     return "".join(f"&#{ord(c)};" if c in "\\`*_[]<>#|&~$" else c for c in line)
