@@ -46,6 +46,8 @@ __all__ = [
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # of folders, on some network file systems
 _EXCHANGE = 2  # RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS
 
+LARGEST_JSON = 1 << 28  # bytes
+
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -206,7 +208,13 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    """What is in a file of JSON; a ValueError where it is none, or more than any of ours."""
+    if os.path.getsize(path) > LARGEST_JSON:
+        raise ValueError(f"it has more than {LARGEST_JSON >> 20} MB")
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def sha256_file(path: str | os.PathLike[str]) -> str:

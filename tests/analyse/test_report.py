@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import shutil
@@ -109,8 +111,16 @@ def test_the_page_reaches_for_nothing() -> None:
     links = [attributes["href"] for _, attributes in found.tags if "href" in attributes]
     assert all(link is not None and link.startswith("#") for link in links)
     assert "default-src 'none'" in text
+    assert "unsafe" not in text
+    for kind, content in (("style", r"<style>(.*?)</style>"), ("script", r"<script>(.*?)</script>")):
+        (own,) = re.findall(content, text, re.DOTALL)
+        assert f"{kind}-src '{hash_of(own)}';" in text
     assert "@import" not in text
     assert "url(" not in text
+
+
+def hash_of(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def script_of(text: str) -> str:
@@ -152,7 +162,7 @@ def test_documents_decided_negative_show_the_words_for_it() -> None:
     assert "In brackets: words for neg, in documents decided so." in text
     assert "**good** &#91;dull&#93; &#42;so&#42;" in text
     assert "**good** dull &#42;so&#42;" in text  # of the document decided positive
-    assert '<span class="g">framed</span>: in documents decided to be neg' in render(shown, "html")
+    assert '<span class="g">framed</span>: in documents decided to be <bdi>neg</bdi>' in render(shown, "html")
     assert "framed" not in render(page(LABELS, scored("good", [1.0])), "html")
 
 
@@ -208,8 +218,8 @@ def test_plots_are_well_formed_and_described() -> None:
     for one in (plot(), plot(kind="bars"), plot(marks=((0.5, "limit"),))):
         root = ElementTree.fromstring(svg(one, 3))
         space = "{http://www.w3.org/2000/svg}"
-        assert root.find(f"{space}title").text == NASTY  # type: ignore[union-attr]
-        assert root.find(f"{space}desc").text == NASTY  # type: ignore[union-attr]
+        assert root.find(f"{space}title").text == NASTY.replace("\u2028", " ")  # type: ignore[union-attr]
+        assert root.find(f"{space}desc").text == NASTY.replace("\u2028", " ")  # type: ignore[union-attr]
         assert root.get("role") == "img"
         assert root.get("aria-labelledby") == "plot-3-title plot-3-text"
     colours = re.findall(r'stroke="(#\w+)"', svg(plot(), 1))
@@ -489,6 +499,13 @@ def test_exemplars_are_chosen_for_the_classes_in_turn() -> None:
 # -- in a browser -----------------------------------------------------------------------------------------
 
 
+def acting(html: str, script: str) -> str:
+    """The page with one more script at its end, which its policy lets run."""
+    assert "</body>" in html
+    html = html.replace("script-src '", f"script-src '{hash_of(script)}' '")
+    return html.replace("</body>", f"<script>{script}</script></body>")
+
+
 def browse(path: Path, profile: Path) -> tuple[str, list[str]]:
     """The page as Chromium builds it, and what it had to say on its console."""
     assert CHROMIUM is not None
@@ -521,15 +538,15 @@ def test_chromium_shows_texts_as_texts_and_filters(tmp_path: Path) -> None:
     shown = Tags(dom)
     assert [tag for tag, _ in shown.tags].count("script") == 2
     assert [tag for tag, _ in shown.tags].count("article") == 20
-    assert any("<b>id</b> · predicted pos" in text for text in shown.text)
+    assert "<b>id</b> · predicted pos" in "".join(shown.text)
     words = [a.get("title") or "" for tag, a in shown.tags if tag == "span"]
     assert any(
         title.startswith("score -3.00 · K-NN 1.00 · nearest exemplar at 0.5 · admitted") for title in words
     )
 
-    act = "<script>const f = document.getElementById('filters'); f.elements.error.value = 'wrong';"
-    act += " f.dispatchEvent(new Event('input'));</script></body>"
-    path.write_text(path.read_text(encoding="utf-8").replace("</body>", act), encoding="utf-8")
+    act = "const f = document.getElementById('filters'); f.elements.error.value = 'wrong';"
+    act += " f.dispatchEvent(new Event('input'));"
+    path.write_text(acting(path.read_text(encoding="utf-8"), act), encoding="utf-8")
     dom, console = browse(path, tmp_path / "profile2")
     assert console == []
     assert "13 of 51 documents fit" in dom
@@ -538,11 +555,10 @@ def test_chromium_shows_texts_as_texts_and_filters(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_chromium_hides_the_filters_that_nothing_answers(tmp_path: Path) -> None:
-    act = "<script>document.title = [...document.querySelectorAll('#filters label')].filter("
+    act = "document.title = [...document.querySelectorAll('#filters label')].filter("
     act += (
         "(label) => label.offsetParent !== null).map((label) => label.querySelector('[name]').name).join();"
     )
-    act += "</script></body>"
     always = ["predicted", "text"]
     cases = (
         (scored("a b", [1, -1], id="d"), always),
@@ -552,9 +568,7 @@ def test_chromium_hides_the_filters_that_nothing_answers(tmp_path: Path) -> None
     )  # fmt: skip
     for n, (document, expected) in enumerate(cases):
         path = tmp_path / f"page{n}.html"
-        html = to_html(page(LABELS, document))
-        assert "</body>" in html
-        path.write_text(html.replace("</body>", act), encoding="utf-8")
+        path.write_text(acting(to_html(page(LABELS, document)), act), encoding="utf-8")
         dom, console = browse(path, tmp_path / f"profile{n}")
         assert console == []
         title = dom.partition("<title>")[2].partition("</title>")[0]
@@ -564,21 +578,58 @@ def test_chromium_hides_the_filters_that_nothing_answers(tmp_path: Path) -> None
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_chromium_labels_words_with_their_classes(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    act = "<script>const f = document.getElementById('filters'); const told = [];"
+    act = "const f = document.getElementById('filters'); const told = [];"
     act += "for (const wanted of ['0', '1', '2', 'none']) { f.elements.predicted.value = wanted;"
     act += " f.dispatchEvent(new Event('input')); told.push(document.querySelectorAll('article').length); }"
     act += (
         " f.elements.predicted.value = ''; f.dispatchEvent(new Event('input')); document.title = told.join();"
     )
-    act += "</script></body>"
-    path.write_text(to_html(several_page()).replace("</body>", act), encoding="utf-8")
+    path.write_text(acting(to_html(several_page()), act), encoding="utf-8")
     dom, console = browse(path, tmp_path / "profile")
     assert console == []
     assert "<title>1,0,1,0</title>" in dom
     article = dom.partition("<article")[2].partition("</article>")[0]
-    assert "d · predicted food, travel (2.00) · wrong: truly food, sport" in article
     shown = Tags("<article" + article)
+    assert "d · predicted food, travel (2.00) · wrong: truly food, sport" in "".join(shown.text)
     labels = [a["class"] for tag, a in shown.tags if tag == "span" and (a.get("class") or " ")[0] in "lm"]
     assert labels == ["l c0", "l c2", "l c1", "m"]
     assert [text for text in shown.text if text in several.NAMES] == ["food", "travel", "sport", "food"]
     assert "score for travel 2.25 · truly travel" in article
+
+
+# -- characters that are not seen -----------------------------------------------------------------------------
+
+UNSEEN = "\x1b[31m \u202eevil\u2066 \x9b2J \U000e0041 zero\u200bwidth"
+
+
+def unseen_page() -> Page:
+    labels = LabelSet.binary("neg", "p\u202eos")
+    words = UNSEEN.split()
+    document = scored(UNSEEN, [1.0] * len(words), id="i\u202ed", label="p\u202eos")
+    table = Table(UNSEEN, (UNSEEN, "b"), ((UNSEEN, 1.234), (Words.of(words, [1] * 9, [1] * 9), None)))
+    plotted = replace(plot(), title=UNSEEN, series=(Series(UNSEEN, (0.0, 1.0), (0.2, 0.1)),))
+    blocks = (Text(UNSEEN), table, plotted, Documents(Shelf.of([document], labels)))
+    return Page(UNSEEN, (UNSEEN,), (Section(UNSEEN, blocks),), {"text": UNSEEN})
+
+
+@pytest.mark.parametrize("format", ["html", "md", "json"])
+def test_unseen_characters_are_shown_by_their_numbers(format: str) -> None:
+    text = render(unseen_page(), format)
+    assert {c for c in text if not c.isprintable()} <= {"\n", "\t"}
+    backslash = "&#92;" if format == "md" else "\\"
+    assert f"{backslash}u202eevil{backslash}u2066" in text.replace("\\\\", "\\")
+    if format == "json":
+        assert json.loads(text)["text"] == UNSEEN, "nothing is lost"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_chromium_shows_unseen_characters_and_isolates_texts(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(to_html(unseen_page()), encoding="utf-8")
+    dom, console = browse(path, tmp_path / "profile")
+    assert console == []
+    article = dom.partition("<article")[2].partition("</article>")[0]
+    assert "<bdi>i\\u202ed</bdi> · predicted <bdi>p\\u202eos</bdi>" in article
+    assert '<p dir="auto">' in article
+    for shown in ("\\x1b[31m", "\\u202eevil\\u2066", "\\x9b2J", "\\U000e0041", "zero\\u200bwidth"):
+        assert f">{shown}</span>" in article

@@ -158,3 +158,14 @@ def test_empty_set_and_k_too_large() -> None:
         index.neighbours(QUERIES, 4, offsets=[0.0])[0]
     with pytest.raises(SupportError, match="same model"):
         index.neighbours(QUERIES[:, :2], 1, offsets=[0.0])
+
+
+def test_a_set_that_does_not_fit_into_memory_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    support = MemorySupportSet.create(width=3, labels=LABELS)
+    support.add(batch(["a", "b"], 1))
+    monkeypatch.setattr("exaudit.audit.index.available_memory", lambda: 71)  # bytes; the vectors take 72
+    with pytest.raises(SupportError, match="memory are left; search them from disk with `stream`"):
+        ExemplarIndex(support)
+    assert len(ExemplarIndex(support, stream=True)) == 6
+    monkeypatch.setattr("exaudit.audit.index.available_memory", lambda: 72)
+    assert len(ExemplarIndex(support)) == 6

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
-from exaudit._files import sha256_file
 from exaudit.cli import run
+from exaudit.model.folder import load_model, save_model
 
 Cli = Callable[..., str]
 
@@ -221,12 +220,9 @@ def test_labels_in_another_case(work: Path, cli: Cli, capsys: pytest.CaptureFixt
 
 
 def test_what_is_no_number_is_never_written(work: Path, fails: Cli) -> None:
-    head, description = Path("model/head.safetensors"), Path("model/model.json")
-    weights = load_file(head)
-    weights["weight"][:] = np.nan
-    old = sha256_file(head)
-    save_file(weights, head)
-    description.write_text(description.read_text().replace(old, sha256_file(head)))
+    model = load_model(Path("model"), device="cpu")
+    model.head.weight.data[:] = math.nan
+    save_model(model, Path("bad"))
     Path("one.jsonl").write_text('{"text": "good food", "label": "positive"}\n')
-    assert "a figure is not a number" in fails("label", "model", "one.jsonl", "--out", "labelled.jsonl")
+    assert "a figure is not a number" in fails("label", "bad", "one.jsonl", "--out", "labelled.jsonl")
     assert not Path("labelled.jsonl").exists()

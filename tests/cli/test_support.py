@@ -38,6 +38,10 @@ def test_verify_names_the_damaged_document(built: Path, cli: Cli, fails: Cli) ->
     assert "is whole: " in cli("support", "verify", "model")
     documents = lance.dataset("model/support/documents.lance")
     documents.update({"text": "'something else'"}, where=f"id = '{DOCUMENT}'")
+    assert "is whole: " in cli("support", "verify", "model")  # no edit of ours: it does not count
+    head = json.loads(Path("model/support/head.json").read_text())
+    head["tables"]["documents"] = lance.dataset("model/support/documents.lance").version
+    Path("model/support/head.json").write_text(json.dumps(head))
     assert f"document '{DOCUMENT}' is damaged" in fails("support", "verify", "model")
     assert "there is no support set here" in fails("support", "verify", "model", "--support", "elsewhere")
 

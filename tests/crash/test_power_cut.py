@@ -130,11 +130,7 @@ def cuts(
     def leave(disk: Disk) -> Iterator[dict[str, bytes | None]]:
         yield disk.left()
         yield disk.left(names=-1)
-        if everywhere:
-            yield disk.left(names=-1, share=0.5)
-            yield disk.left(names=-1, share=1)
-        for _ in range(3 if everywhere else 1):
-            yield disk.left(draw=draw)
+        yield disk.left(draw=draw)
 
     for call, disk in recording.replay():
         if not (everywhere or call in ("fsync", "said", "end")):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from literal import make_batch
 
 from exaudit.errors import SettingError
+from exaudit.head import network
 from exaudit.head.batch import Batch
 from exaudit.head.network import Head, HeadConfig
 
@@ -191,3 +192,18 @@ def test_exemplars_of_wide_filters_are_refused() -> None:
     head = Head(HeadConfig(features=3, filters=2, widths=(2,)))
     with pytest.raises(SettingError, match="width 1"):
         head.decompose(make_batch([3], 3), exemplars=True)
+
+
+@pytest.mark.parametrize("pool", ["max", "none"])
+@pytest.mark.parametrize("features", [0, 6])
+def test_a_long_document_in_pieces_scores_as_a_whole(
+    pool: str, features: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = make_batch([50], features, vocabulary=4, seed=3)
+    config = HeadConfig(features=features, vocabulary=4, word_dimension=3, filters=9, classes=3, pool=pool)
+    head = Head(config, generator=torch.Generator().manual_seed(1)).eval()
+    whole = head.decompose(batch)
+    monkeypatch.setattr(network, "LONG", 7)
+    pieces = head.decompose(batch)
+    torch.testing.assert_close(pieces.logits, whole.logits)
+    torch.testing.assert_close(pieces.scores, whole.scores)

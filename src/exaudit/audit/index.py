@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from exaudit._memory import available_memory
 from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import Exemplars
@@ -121,9 +122,22 @@ class ExemplarIndex:
         self.exemplars = support.exemplars(vectors=False)
         self._number = support.number
         self._row = self.exemplars.row
+        self._check_memory(support)
         vectors = self._spilled(support) if self._stream else support.vectors(self._row)
         self.verification = Verification(support, vectors)
         self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
+
+    def _check_memory(self, support: SupportSet) -> None:
+        """Say what the search would take, before the system ends it without a word."""
+        if self._stream:
+            return
+        needed = len(self._row) * support.header.width * np.dtype(support.header.dtype).itemsize
+        left = available_memory()
+        if left is not None and needed > left:
+            raise SupportError(
+                f"the vectors of the support set take {needed / 1e9:.1f} GB, and {left / 1e9:.1f} GB of memory are "
+                "left; search them from disk with `stream`, or on a machine with more memory"
+            )
 
     def _spilled(self, support: SupportSet) -> npt.NDArray[Any]:
         """The vectors in a temporary file, which vanishes with the last map of it."""

@@ -14,6 +14,7 @@ LONGEST = 400  # characters of an error line
 
 def main() -> None:
     """Run the command line; every failure is one line on standard error and a status other than 0."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # nothing leaves the machine unasked
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
     sys.exit(run(arguments, debug=debug))
@@ -82,10 +83,10 @@ def _at(error: OSError) -> str:
 
 
 def _fail(message: str, status: int = 1) -> int:
-    line = " ".join(message.split())
-    if (
-        len(line) > LONGEST
-    ):  # what is wrong comes first, what to do last; what is between may be a whole document
+    from exaudit._escape import visible
+
+    line = visible(" ".join(message.split()))
+    if len(line) > LONGEST:  # what is wrong comes first, what to do last; between may be a whole document
         line = f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
     print(f"exaudit: {line}", file=sys.stderr)
     return status

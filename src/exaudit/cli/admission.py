@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit._files import to_json
 from exaudit.cli.auditor import opened
-from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, tell, tell_json
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
@@ -85,10 +84,10 @@ def _print(auditor: Auditor, fitted: FittedAdmission, as_json: bool) -> None:
             "documents": len(fitted.documents),
             "stale": stale,
         }
-        typer.echo(to_json(value))
+        tell_json(value)
         return
     for what, limit in limits_text(fitted.views, auditor.labels).items():
-        typer.echo(f"{what:<34} {limit:>14}")
+        tell(f"{what:<34} {limit:>14}")
     told = "stale: the support set has changed since" if stale else "the support set as it is"
     typer.echo(
         f"fitted on {len(fitted.documents)} documents and version {fitted.support_version[:8]} ({told})"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit._files import to_json
+from exaudit._escape import visible
 from exaudit.cli.auditor import opened
-from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, clean, named, say
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, named, say, tell_json
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def audit(
         labels = auditor.labels
     if as_json:
         value = {**audited.to_json(labels), "evidence": [each.to_json() for each in evidence]}
-        typer.echo(to_json(value))
+        tell_json(value)
         return
     _print(audited, evidence, labels)
     if auditor.knn is None:
@@ -130,17 +130,17 @@ def _print(audited: AuditedScores, evidence: list[Evidence], labels: LabelSet) -
     before = 0
     for word, (start, end), classes, negative in words:
         style = "bold blue" if negative else "" if classes is None else "bold red"
-        sentence.append(" " if 0 < before < start else "").append(clean(word), style=style)
+        sentence.append(" " if 0 < before < start else "").append(visible(word), style=style)
         before = end
-        sentence.append(f"/{clean(classes)}" if classes else "", style="dim")
+        sentence.append(f"/{visible(classes)}" if classes else "", style="dim")
     console.print(sentence)
     decided = named(tuple(labels.names[c] for c in audited.decided))
     score = max(view.output for view in audited.views)
-    verdict = Text(f"{clean(decided)}  score {score:+.3f}", style="bold")
+    verdict = Text(f"{visible(decided)}  score {score:+.3f}", style="bold")
     if (admitted := audited.admitted_tokens) is not None:
         verdict.append(f"  {int(admitted.sum())} of {len(admitted)} tokens admitted", style="not bold")
     if audited.admitted is not None:
-        refused = f"  refused: {clean(audited.reason or '')}"
+        refused = f"  refused: {visible(audited.reason or '')}"
         verdict.append("  admitted" if audited.admitted else refused, style="not bold")
     console.print(verdict)
     if not evidence:
@@ -180,13 +180,13 @@ def _heading(evidence: Evidence, names: LabelNames) -> Text:
     from rich.text import Text
 
     flagged = "bold red" if evidence.decision else "bold"
-    line = Text(f"[{evidence.position}] ").append(clean(evidence.token), style=flagged)
-    line.append(f"  {clean(names.name(evidence.decision))}  score {evidence.score:+.3f}")
+    line = Text(f"[{evidence.position}] ").append(visible(evidence.token), style=flagged)
+    line.append(f"  {visible(names.name(evidence.decision))}  score {evidence.score:+.3f}")
     if (sum_ := evidence.explanation) is not None:
-        says = clean(names.name(int(sum_.prediction > 0)))
+        says = visible(names.name(int(sum_.prediction > 0)))
         line.append(f"  K-NN {sum_.output:+.3f} (beta {sum_.beta:+.3f}): {says}")
     if evidence.refusal is not None:
-        line.append(f"  refused: {clean(evidence.refusal)}", style="yellow")
+        line.append(f"  refused: {visible(evidence.refusal)}", style="yellow")
     return line
 
 
@@ -197,14 +197,14 @@ def _line(rank: int, exemplar: Exemplar, names: LabelNames) -> Text:
     weight = "     -" if exemplar.weight is None else f"{exemplar.weight:6.3f}"
     known = "" if exemplar.token_label is None else f", token {exemplar.token_label}"
     line = Text(f"{rank:>3}  distance {exemplar.distance:8.3f}  weight {weight}")
-    line.append(f"  predicted {clean(names.name(exemplar.prediction))} {exemplar.score:+.2f}")
-    line.append(f"  labelled {clean(named(exemplar.label))}{known}  ")
-    line.append(f"{clean(exemplar.id)}:{exemplar.position}  ", style="dim")
+    line.append(f"  predicted {visible(names.name(exemplar.prediction))} {exemplar.score:+.2f}")
+    line.append(f"  labelled {visible(named(exemplar.label))}{known}  ")
+    line.append(f"{visible(exemplar.id)}:{exemplar.position}  ", style="dim")
     first, last = max(0, exemplar.position - _AROUND), exemplar.position + _AROUND + 1
     before, after = exemplar.tokens[first : exemplar.position], exemplar.tokens[exemplar.position + 1 : last]
-    line.append("... " if first else "").append("".join(clean(word) + " " for word in before))
-    line.append(f"»{clean(exemplar.token)}«", style="bold red" if exemplar.prediction else "bold")
-    line.append("".join(" " + clean(word) for word in after)).append(
+    line.append("... " if first else "").append("".join(visible(word) + " " for word in before))
+    line.append(f"»{visible(exemplar.token)}«", style="bold red" if exemplar.prediction else "bold")
+    line.append("".join(" " + visible(word) for word in after)).append(
         " ..." if last < len(exemplar.tokens) else ""
     )
     return line

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exaudit.cli.options import Device, Encoder, Model
+from exaudit.cli.options import Device, Encoder, Model, tell
 from exaudit.cli.reading import Reading, reads
 
 __all__ = ["boundary"]
@@ -53,4 +53,4 @@ def boundary(
         moved = with_boundary(loaded, reading.read(file, need_labels=True)[:documents], beta=beta, by=by)
     update_model(moved, model)
     for view, value in zip(moved.labels.views, moved.word_boundaries, strict=True):
-        typer.echo(f"decision boundary of the words, {view.positive}: {value:.4f}")
+        tell(f"decision boundary of the words, {view.positive}: {value:.4f}")

@@ -67,13 +67,13 @@ def compare(
     from exaudit.analyse.report import compare_page, find_format, render
     from exaudit.cli.diff import find_pair_column, usual_pair_column
     from exaudit.cli.features import ranking_of, sizes_of
-    from exaudit.cli.files import check_output, output
+    from exaudit.cli.outputs import check_output, output
     from exaudit.errors import SettingError
     from exaudit.model.folder import save_model
     from exaudit.model.settings import Settings
 
     kind, sizes, ranking = find_format(out, as_), sizes_of(ngrams), ranking_of(by)
-    check_output(out)
+    check_output(out, a, b, *(test or ()), test_pairs, encoder, reading.token_labels)
     if model is not None and model.exists() and (not model.is_dir() or any(model.iterdir())):
         raise SettingError(f"{model} exists already; give --model another folder")
     if b is None:

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exaudit._files import to_json
-from exaudit.cli.options import say
+from exaudit.cli.options import say, tell, tell_json
 from exaudit.cli.reading import Reading, reads
 from exaudit.cli.wording import name_options
 
@@ -39,7 +38,10 @@ def check(
 
     check_path(file)
     report = inspect(file, tokens=tokens, look=partial(_note_on_language, encoder), **asdict(reading))
-    typer.echo(to_json(report.to_json()) if as_json else name_options(report.render()))
+    if as_json:
+        tell_json(report.to_json())
+    else:
+        tell(name_options(report.render()))
     if report.errors:
         raise typer.Exit(1)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exaudit._files import to_json
+from exaudit._escape import json_text, visible
 from exaudit.cli.options import say
 from exaudit.cli.reading import Reading, reads
 
@@ -47,10 +47,11 @@ def diff(
     ] = None,
 ) -> None:
     """Label the words that an edit changed, and print the edits. No model is needed."""
-    from exaudit.cli.files import output
+    from exaudit.cli.outputs import check_output, output
     from exaudit.data.diff import pair_across, pair_by_column
     from exaudit.errors import SettingError
 
+    check_output(out, file, targets, reading.token_labels)
     in_order = targets is not None and pair_column is None
     documents = reading.read(file, every_row=in_order, tokens="whitespace")
     if targets is None:
@@ -65,7 +66,7 @@ def diff(
         with output(out) as stream:
             for pair in pairs:
                 for document in pair.labelled():
-                    stream.write(to_json(_line(document, pair.id)) + "\n")
+                    stream.write(json_text(_line(document, pair.id)) + "\n")
         where = "" if to_stdout else f" in {out}"
         say(f"{len(pairs):,} pairs; {2 * len(pairs):,} documents with token labels{where}")
     shown = show if show is not None else 0 if to_stdout else len(pairs) if out is None else 3
@@ -115,13 +116,14 @@ def inline(name: str, diff: Diff) -> Text:
     """The edits in order, with <del> and <ins> around what changed, so that they show without colours as well."""
     from rich.text import Text
 
-    text = Text(f"[{name}] ", style="dim")
+    text = Text(f"[{visible(name)}] ", style="dim")
     for edit in diff.edits:
+        source, target = (visible(" ".join(words)) for words in (edit.source, edit.target))
         if edit.kind == "equal":
-            text.append(" ".join(edit.source) + " ", style="not dim")
+            text.append(source + " ", style="not dim")
             continue
-        if edit.source:
-            text.append(f"<del> {' '.join(edit.source)} </del> ", style="not dim red strike")
-        if edit.target:
-            text.append(f"<ins> {' '.join(edit.target)} </ins> ", style="not dim green underline")
+        if source:
+            text.append(f"<del> {source} </del> ", style="not dim red strike")
+        if target:
+            text.append(f"<ins> {target} </ins> ", style="not dim green underline")
     return text

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from exaudit._files import to_json
 from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
@@ -19,6 +18,8 @@ from exaudit.cli.options import (
     SupportAt,
     UseKNN,
     say,
+    tell,
+    tell_json,
     with_notes,
 )
 from exaudit.cli.reading import Reading, reads
@@ -79,6 +80,6 @@ def evaluate(
                     stale.count(one)
                 say(stale.render())
     if as_json:
-        typer.echo(to_json(evaluation.to_json(ci=ci)))
+        tell_json(evaluation.to_json(ci=ci))
     else:
-        typer.echo(evaluation.render(ci=ci))
+        tell(evaluation.render(ci=ci))

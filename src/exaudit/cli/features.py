@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit._files import to_json
+from exaudit._escape import csv_text, json_text, visible
 from exaudit.cli.options import Device, Encoder, Model
 from exaudit.cli.reading import Reading, reads
 
@@ -45,25 +45,26 @@ def features(
 ) -> None:
     """Score n-grams and documents for each class, from the documents predicted as that class."""
     from exaudit.analyse.features import Features
-    from exaudit.analyse.report.feature_tables import feature_data, feature_tables
-    from exaudit.cli.files import check_output, output
+    from exaudit.analyse.report.feature_tables import feature_data, feature_rows, feature_tables
+    from exaudit.cli.outputs import check_output, output
     from exaudit.errors import SettingError
     from exaudit.model.folder import load_model
 
     sizes, ranking = sizes_of(ngrams), ranking_of(by)
     if as_ not in FORMATS:
         raise SettingError(f"--as is {as_!r}; choose one of {', '.join(FORMATS)}")
-    check_output(out)
+    check_output(out, model, file, reading.token_labels)
     trained = load_model(model, device=device, encoder=encoder)
     targets = None if class_ is None else [number_of(class_, trained.labels)]
     found = Features.of(trained.iter_label(reading.iterate(file)), trained)
     with output(out) as stream:
         if as_ == "table":
             tables = feature_tables(found, sizes=sizes, by=ranking, top=top, minimum=minimum, targets=targets)
-            stream.write("\n".join(map(_plain, tables)))
+            stream.write(visible("\n".join(map(_plain, tables))))
             return
         data = feature_data(found, sizes=sizes, by=ranking, top=top, minimum=minimum, targets=targets)
-        stream.write(_csv(data) if as_ == "csv" else to_json(data) + "\n")
+        csv = as_ == "csv"
+        stream.write(csv_text(COLUMNS, feature_rows(data)) if csv else json_text(data) + "\n")
 
 
 def sizes_of(text: str) -> tuple[int, ...]:
@@ -115,20 +116,6 @@ def _plain(table: Table) -> str:
         )
         lines.append("  " + line.rstrip())
     return "\n".join(lines) + "\n"
-
-
-def _csv(data: dict[str, Any]) -> str:
-    """One table of everything, with the same columns in every row."""
-    import csv
-    import io
-
-    from exaudit.analyse.report.feature_tables import feature_rows
-
-    stream = io.StringIO()
-    rows = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-    rows.writeheader()
-    rows.writerows(feature_rows(data))
-    return stream.getvalue()
 
 
 def _cell(cell: object, digits: int) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from exaudit.cli.options import say
 from exaudit.data.document import Document
 
-__all__ = ["check_output", "iterate", "output", "read"]
+__all__ = ["iterate", "read"]
 
 
 def read(path: Path, *, every_row: bool = False, **options: Any) -> list[Document]:
@@ -45,28 +44,3 @@ def iterate(path: Path, **options: Any) -> Iterator[Document]:
     yield from checked(iter_documents(path, notes=notes, **options), path)
     for line in notes.warnings():
         say(line)
-
-
-def check_output(path: Path | None) -> None:
-    """Refuse what cannot be written, before the work that is to be written is done."""
-    from exaudit.errors import SettingError
-
-    if path is not None and str(path) != "-" and (path.is_dir() or not path.parent.is_dir()):
-        raise SettingError(
-            f"cannot write {path}: " + ("it is a folder" if path.is_dir() else "its folder does not exist")
-        )
-
-
-@contextmanager
-def output(path: Path | None) -> Iterator[TextIO]:
-    """Standard output, or a file that appears only when it is whole."""
-    import sys
-
-    from exaudit._files import replace_file
-
-    check_output(path)
-    if path is None or str(path) == "-":
-        yield sys.stdout
-        return
-    with replace_file(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        yield file

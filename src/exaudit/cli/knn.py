@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit._files import to_json
 from exaudit.cli.auditor import opened
-from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, clean
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, tell, tell_json
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
@@ -79,14 +78,14 @@ def _print(fitted: FittedKNN, labels: LabelSet, as_json: bool) -> None:
         value = fitted.to_json()
         if len(fitted.views) > 1:
             value["classes"] = list(labels.names)
-        typer.echo(to_json(value))
+        tell_json(value)
         return
     knn, several = fitted.views[0].knn, len(fitted.views) > 1
     of_labels = "token labels" if knn.use_token_labels else "document labels"
     typer.echo(f"K-NN {knn.kind}, K = {knn.k}, {of_labels} of the exemplars")
     for view, names in zip(fitted.views, labels.views, strict=True):
         if several:
-            typer.echo(clean(names.positive))
+            tell(names.positive)
         _print_view(view, fitted)
     if several:
         typer.echo(f"all classes: agreement {100 * fitted.agreement:.2f}%")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exaudit._files import to_json
+from exaudit._escape import json_text
 from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
@@ -46,17 +46,18 @@ def label(
 
     With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set.
     """
-    from exaudit.cli.files import output
+    from exaudit.cli.outputs import check_output, output
     from exaudit.model.folder import load_model
 
     chosen = chosen_rule(rule, knn)
+    check_output(out, model, support, file, reading.token_labels)
     documents = reading.iterate(file)
     if chosen is None and not admit:
         refuse_without_rule(support, stream)
         loaded = load_model(model, device=device, encoder=encoder)
         with output(out) as stream_out:
             for scores in loaded.iter_label(with_notes(loaded, documents)):
-                stream_out.write(to_json(scores.to_json(loaded.labels)) + "\n")
+                stream_out.write(json_text(scores.to_json(loaded.labels)) + "\n")
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         stale = auditor.staleness() if admit else None
@@ -66,7 +67,7 @@ def label(
             for audited in labelled:
                 if stale is not None:
                     stale.count(audited)
-                stream_out.write(to_json(audited.to_json(auditor.labels)) + "\n")
+                stream_out.write(json_text(audited.to_json(auditor.labels)) + "\n")
             auditor.wait_verified()  # before a file is put in its place
         if stale is not None:
             say(stale.render())

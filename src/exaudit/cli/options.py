@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from exaudit._escape import json_text, visible
 from exaudit.cli.wording import name_options
 
 if TYPE_CHECKING:
@@ -29,9 +30,10 @@ __all__ = [
     "Stream",
     "SupportAt",
     "UseKNN",
-    "clean",
     "named",
     "say",
+    "tell",
+    "tell_json",
     "with_notes",
 ]
 
@@ -74,7 +76,17 @@ Stream = Annotated[
 
 def say(message: str) -> None:
     """A line for the person at the terminal; standard output stays for results."""
-    typer.echo(name_options(message), err=True)
+    typer.echo(visible(name_options(message)), err=True)
+
+
+def tell(result: str) -> None:
+    """A result, for people."""
+    typer.echo(visible(result))
+
+
+def tell_json(result: Any) -> None:
+    """A result, for programs."""
+    typer.echo(json_text(result))
 
 
 def with_notes(model: TrainedModel, documents: Iterable[Document]) -> Iterator[Document]:
@@ -90,11 +102,6 @@ def with_notes(model: TrainedModel, documents: Iterable[Document]) -> Iterator[D
             told = True
         whole = False
         yield from chunk
-
-
-def clean(text: str) -> str:
-    """Text for a terminal: what would steer it, or turn the writing direction, shows as a replacement mark."""
-    return "".join(c if c.isprintable() or c in "\t\n" else " " if c.isspace() else "\ufffd" for c in text)
 
 
 def named(label: Label) -> str:

@@ -38,10 +38,10 @@ def reliability(
 ) -> None:
     """Right and wrong by the size of the output and by distance; of the K-NN as well where one was fitted."""
     from exaudit.analyse.report import Answers, find_format, reliability_page, render
-    from exaudit.cli.files import check_output, output
+    from exaudit.cli.outputs import check_output, output
 
     kind = find_format(out, as_)
-    check_output(out)
+    check_output(out, model, support, file, reference, reading.token_labels)
     documents = reading.read(file)
     in_domain = None if reference is None else reading.read_beside(reference)
     answers = Answers.of(

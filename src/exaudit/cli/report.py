@@ -35,10 +35,10 @@ def report(
     """How right the model is, what it goes by, when to trust it, and every document with its words marked."""
     from exaudit.analyse.report import Answers, find_format, render, report_page
     from exaudit.cli.features import ranking_of, sizes_of
-    from exaudit.cli.files import check_output, output
+    from exaudit.cli.outputs import check_output, output
 
     kind, sizes, ranking = find_format(out, as_), sizes_of(ngrams), ranking_of(by)
-    check_output(out)
+    check_output(out, model, support, file, reference, reading.token_labels)
     documents = reading.read(file)
     in_domain = None if reference is None else reading.read_beside(reference)
     answers = Answers.of(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit._files import to_json
 from exaudit.cli.auditor import chosen_rule, opened
 from exaudit.cli.options import (
     AsJson,
@@ -22,9 +21,10 @@ from exaudit.cli.options import (
     PreviewRule,
     Reason,
     SupportAt,
-    clean,
     named,
     say,
+    tell,
+    tell_json,
 )
 from exaudit.cli.reading import Reading, reads
 
@@ -207,13 +207,13 @@ def log(model: Model, support: SupportAt = None, as_json: AsJson = False) -> Non
     with opened(model, support) as auditor:
         edits, names = auditor.support.log(), auditor.support.tags()
     if as_json:
-        typer.echo(to_json([asdict(edit) for edit in edits]))
+        tell_json([asdict(edit) for edit in edits])
         return
     for edit in edits:
         tags = "".join(f" [{name}]" for name, number in names.items() if number == edit.number)
         why = f" ({edit.why})" if edit.why else ""
         line = f"{edit.number:>4}  {edit.version[:8]}  {edit.when}  {edit.who:<12}  {edit.what}{why}{tags}"
-        typer.echo(clean(line))
+        tell(line)
 
 
 @app.command()
@@ -230,7 +230,7 @@ def diff(
     with opened(model, support) as auditor:
         difference = auditor.support.diff(before, after)
     if as_json:
-        typer.echo(to_json(asdict(difference)))
+        tell_json(asdict(difference))
         return
     known: dict[int | str, str] = {-1: "0", 0: "unknown", 1: "1"}  # of two classes
     lines = [f"+ {id}" for id in difference.added] + [f"- {id}" for id in difference.removed]
@@ -240,7 +240,7 @@ def diff(
         for id, place, old, new in difference.tokens
     ]
     for line in lines:
-        typer.echo(clean(line))
+        tell(line)
 
 
 @app.command()
@@ -280,13 +280,13 @@ def show(
     with opened(model, support) as auditor:
         found = summary(auditor.support) if id is None else asdict(auditor.support.document(id))
     if as_json:
-        typer.echo(to_json(found))
+        tell_json(found)
         return
     for key, value in found.items():
         if isinstance(value, dict):
             value = [f"{name}: {count}" for name, count in value.items()]
         told = "  ".join(map(str, value)) if isinstance(value, list | tuple) else value
-        typer.echo(clean(f"{key.replace('_', ' '):<16} {told}"))
+        tell(f"{key.replace('_', ' '):<16} {told}")
 
 
 @app.command()
@@ -302,13 +302,11 @@ def verify(model: Model, support: SupportAt = None, as_json: AsJson = False) -> 
             "tokens": len(found),
         }
     if as_json:
-        typer.echo(to_json(checked))
+        tell_json(checked)
         return
-    typer.echo(
-        clean(
-            f"{found.where} is whole: the texts, vectors and scores of {checked['documents']} documents with "
-            f"{checked['tokens']} tokens (version {checked['version']}) are what was added"
-        )
+    tell(
+        f"{found.where} is whole: the texts, vectors and scores of {checked['documents']} documents with "
+        f"{checked['tokens']} tokens (version {checked['version']}) are what was added"
     )
 
 
@@ -327,12 +325,12 @@ def repair(
 
     told = repaired(model / "support" if support is None else support, dry_run=dry_run, author=author)
     if as_json:
-        typer.echo(to_json(asdict(told)))
+        tell_json(asdict(told))
         return
     for what in told.lost_edits:
-        typer.echo(clean(f"lost edit: {what}"))
+        tell(f"lost edit: {what}")
     for id in told.lost_documents:
-        typer.echo(clean(f"lost document: {id}"))
+        tell(f"lost document: {id}")
     kept = f"{told.documents} documents with {told.tokens} tokens of version {told.version}"
     if told.aside is None:
         say(f"nothing was written; a repair would keep {kept}")
@@ -376,25 +374,25 @@ def _edit_or_preview(
         return
     told = auditor.preview(edit, read(preview), rule=chosen_rule(rule, False))
     if as_json:
-        typer.echo(to_json(told.to_json()))
+        tell_json(told.to_json())
         return
     for flip in told.flips:
         was, then = (
             named(auditor.labels.names[each] if isinstance(each, int) else each)
             for each in (flip.before, flip.after)
         )
-        typer.echo(clean(f"{flip.id}\t{flip.position}\t{flip.token}\t{was} -> {then}"))
+        tell(f"{flip.id}\t{flip.position}\t{flip.token}\t{was} -> {then}")
     say(
-        f"preview, nothing was written: {clean(told.edit.what)}; by {told.rule}, {len(told.flips)} of {told.tokens} "
+        f"preview, nothing was written: {told.edit.what}; by {told.rule}, {len(told.flips)} of {told.tokens} "
         f"token decisions in {told.documents} documents would flip"
     )
 
 
 def _report(edit: Edit, as_json: bool) -> None:
     if as_json:
-        typer.echo(to_json(asdict(edit)))
+        tell_json(asdict(edit))
     else:
-        typer.echo(clean(f"version {edit.number} ({edit.version[:8]}): {edit.what}"))
+        tell(f"version {edit.number} ({edit.version[:8]}): {edit.what}")
 
 
 def _document_label(names: Sequence[str], labels: LabelSet) -> Label:

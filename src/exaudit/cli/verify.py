@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
-import typer
-
-from exaudit.cli.options import AsJson, Encoder, Model, SupportAt, clean
+from exaudit.cli.options import AsJson, Encoder, Model, SupportAt, tell, tell_json
 
 __all__ = ["verify"]
 
@@ -22,11 +19,11 @@ def verify(model: Model, support: SupportAt = None, encoder: Encoder = None, as_
 
     findings = verify_folder(model, support=support, encoder=encoder)
     if as_json:
-        typer.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+        tell_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
             state = "whole  " if finding.whole else "DAMAGED"
-            typer.echo(clean(f"{state}  {finding.part:<20} {finding.told}"))
+            tell(f"{state}  {finding.part:<20} {finding.told}")
     damaged = [finding.part for finding in findings if not finding.whole]
     if damaged:
         raise ModelError(f"{model} is damaged: {', '.join(damaged)}")

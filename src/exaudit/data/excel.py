@@ -11,6 +11,7 @@ from datetime import datetime, time
 from itertools import chain, islice
 from typing import Any
 
+from exaudit.data.bomb import check_archive
 from exaudit.data.document import Document
 from exaudit.data.layout import Layout
 from exaudit.data.notes import Notes
@@ -80,6 +81,8 @@ def _rows(path: str | os.PathLike[str], notes: Notes) -> Iterator[Row]:
         ) from None
     try:
         with open(path, "rb") as file:
+            with zipfile.ZipFile(file) as archive:
+                check_archive(archive)
             with warnings.catch_warnings(action="ignore"):  # about styles, which do not concern us
                 book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             sheet = book.worksheets[0]
@@ -98,6 +101,8 @@ def _rows(path: str | os.PathLike[str], notes: Notes) -> Iterator[Row]:
                         yield line, texts
     except FileNotFoundError:
         raise DataError("there is no such file; check the path", path) from None
+    except DataError as error:
+        raise error.at(path) from None
     except (*BROKEN, OSError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0][:120]
         raise DataError(f"this is not an Excel workbook (.xlsx), or it is damaged ({reason})", path) from None

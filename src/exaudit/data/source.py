@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, BinaryIO, cast
 
+from exaudit.data.bomb import LONGEST_LINE, Counted, Unpacked
 from exaudit.data.encoding import Decoder, check_encoding, wide_encoding
 from exaudit.data.notes import Notes
 from exaudit.errors import DataError
@@ -68,7 +69,7 @@ def read_lines(path: str | os.PathLike[str], notes: Notes, encoding: str | None 
                     yield number, text
             else:
                 decoder = Decoder(encoding, notes)
-                for number, raw in enumerate(stream, start=1):
+                for number, raw in enumerate(iter(lambda: _line(stream), b""), start=1):
                     if number == 1 and raw.startswith(BOM):
                         raw = raw[len(BOM) :]
                         notes.warn("the file starts with a byte order mark (BOM); ignored", 1)
@@ -78,6 +79,8 @@ def read_lines(path: str | os.PathLike[str], notes: Notes, encoding: str | None 
                         )
                         raw = raw.replace(b"\0", b"")
                     yield number, decoder.decode(raw, number, stream.peek)
+        except DataError as error:
+            raise error if error.path is not None else DataError(error.message, path, number + 1) from None
         except FileNotFoundError:
             raise DataError("there is no such file; check the path", path) from None
         except IsADirectoryError:
@@ -100,8 +103,17 @@ def _unpack(stream: io.BufferedReader, stack: ExitStack) -> io.BufferedReader:
     start = stream.peek(16)
     for magic, opener in PACKERS.items():
         if start.startswith(magic):
-            return io.BufferedReader(cast(io.RawIOBase, stack.enter_context(opener(stream))))
+            packed = Counted(stream)
+            opened = stack.enter_context(opener(cast(BinaryIO, packed)))
+            return io.BufferedReader(Unpacked(opened, packed), 1 << 16)
     return stream
+
+
+def _line(stream: io.BufferedReader | io.TextIOWrapper) -> Any:
+    line = stream.readline(LONGEST_LINE)
+    if len(line) == LONGEST_LINE:
+        raise DataError(f"the line has more than {LONGEST_LINE >> 20} MB; write one document in each line")
+    return line
 
 
 def _check_start(start: bytes, encoding: str | None, path: str | os.PathLike[str]) -> str | None:
@@ -122,7 +134,7 @@ def _check_start(start: bytes, encoding: str | None, path: str | os.PathLike[str
 def _wide_lines(stream: io.BufferedReader, encoding: str) -> Iterator[str]:
     text = io.TextIOWrapper(stream, encoding, newline="\n")
     try:
-        for number, line in enumerate(text):
+        for number, line in enumerate(iter(lambda: _line(text), "")):
             yield line if number else line.removeprefix("\ufeff")
     finally:
         text.detach()  # standard input stays open

@@ -22,6 +22,7 @@ from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
 from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, windows_of
 from exaudit.encode.shapes import add_shapes, restore_shapes
+from exaudit.encode.sizes import check_sizes
 from exaudit.errors import EncoderError, EncoderMismatchError, SettingError
 
 __all__ = ["DEFAULT_LAYERS", "OnTheFlyFeatures", "Transformer", "depth", "last_layers"]
@@ -178,13 +179,14 @@ class Transformer:
         rows = ranges(pieces.bounds[indices], lengths)
         ids, shapes, windows = pieces.ids[rows], pieces.shapes[rows], windows_of(bounds, self.window)
         parts = self._parts(windows, budget)
-        outputs = [self._run(ids, shapes, windows, part) for part in parts]
-        empty = torch.zeros(0, self.dimension, device=self.device)
-        vectors = outputs[0] if len(outputs) == 1 else torch.cat([empty, *outputs])  # (T, D)
-        if len(parts) > 1:  # back into the order of the documents
-            done = np.concatenate(parts)
-            places = ranges(np.cumsum(windows.keep)[done] - windows.keep[done], windows.keep[done])  # (T,)
-            vectors = vectors[torch.from_numpy(np.argsort(places)).to(self.device)]
+        if len(parts) == 1:
+            vectors = self._run(ids, shapes, windows, parts[0])  # (T, D)
+        else:  # each into its place, so that a long document is in memory once
+            vectors = torch.zeros(len(ids), self.dimension, device=self.device)  # (T, D)
+            first = np.cumsum(windows.keep) - windows.keep
+            for part in parts:
+                places = torch.from_numpy(ranges(first[part], windows.keep[part])).to(self.device)
+                vectors = vectors.index_copy_(0, places, self._run(ids, shapes, windows, part))
         words = torch.from_numpy(pieces.words[rows]).to(self.device)
         return Packed(vectors, torch.from_numpy(bounds), words)
 
@@ -300,6 +302,7 @@ def depth(name: str) -> int:
 def _read(name: str, folder: Path) -> tuple[Any, Any]:
     from transformers import AutoModel, AutoTokenizer
 
+    check_sizes(name, folder)
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         with _quiet(), torch.random.fork_rng(devices=[]):  # a missing pooler is drawn at random, then dropped

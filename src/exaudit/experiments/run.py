@@ -160,9 +160,8 @@ class Run:
         model = load_model(folder, device=self.device)
         if model.encoder is not None and self._cache is None:
             cached = CachedTransformer(model.encoder)  # encode once, label many times
-            model = replace(
-                model, encoder=cast("Transformer", cached)
-            )  # it does all that labelling asks of one
+            # It does all that labelling asks of a Transformer.
+            model = replace(model, encoder=cast("Transformer", cached))
         return model
 
     def _trained(
@@ -198,6 +197,8 @@ class Run:
             # The paper's, unless there are token labels to tune it with; rows with another one say so.
             "boundary": None if settings.get("loss") == "token" else "zero",
         }
+        if settings.get("encoder", own.encoder) == "none":  # words alone have no pieces to cut after
+            settings = {name: value for name, value in settings.items() if name != "max_length"}
         return Settings(device=self.device, cache=self._cache, **(common | settings))
 
 

@@ -33,6 +33,8 @@ __all__ = ["POOLS", "Decomposition", "Head", "HeadConfig", "class_scores", "side
 
 POOLS = ("max", "none")
 
+LONG = 4096  # pieces of one document whose feature maps are held at once
+
 
 @dataclass(frozen=True)
 class HeadConfig:
@@ -194,17 +196,39 @@ class Head(nn.Module):
             logits, scores = self(batch)
             self.train(was_training)
             return Decomposition(logits, _word_means(batch, scores, fallback=self.bias), None)
-        h = responses(
-            batch.vectors, None, self.filters[0][:, : self.config.features], self.filter_biases[0]
-        )  # (T, M)
-        if self.embedding is not None and batch.word_ids is not None:
-            h += self._word_responses()[batch.word_ids]
+        if len(batch.bounds) == 2 and not exemplars and len(batch.vectors) > LONG:
+            g, scores = self._decompose_long(batch)
+            return Decomposition(self.logits(g), _word_means(batch, scores, fallback=self.bias), None)
+        h = self._responses(batch, slice(None))  # (T, M)
         best, rows = segment_max(h, batch.bounds)
         g = best.relu()  # (B, M)
         pooled = self.config.pool == "max"
         scores = self.contributions(batch, g, rows) if pooled else self.logits(h.relu())  # (T, C)
         vectors = _word_means(batch, h, fallback=self.filter_biases[0]) if exemplars else None  # (W, M)
         return Decomposition(self.logits(g), _word_means(batch, scores, fallback=self.bias), vectors)
+
+    def _decompose_long(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """g and s_n of one long document, whose feature maps are never in memory as a whole."""
+        best = torch.full((1, self.config.filters), -torch.inf, device=batch.device)  # (1, M)
+        rows = torch.zeros(1, self.config.filters, dtype=torch.long, device=batch.device)  # (1, M)
+        dense = []
+        for start in range(0, len(batch.vectors), LONG):
+            h = self._responses(batch, slice(start, start + LONG))  # (T', M)
+            value, row = segment_max(h, torch.tensor([0, len(h)]))
+            rows = torch.where(value > best, row + start, rows)  # among equals the first wins
+            best = torch.maximum(best, value)
+            if self.config.pool == "none":
+                dense.append(self.logits(h.relu()))  # (T', C)
+        g = best.relu()
+        return g, torch.cat(dense) if dense else self.contributions(batch, g, rows)  # (1, M), (T, C)
+
+    def _responses(self, batch: Batch, some: slice) -> Tensor:
+        """The feature maps of some pieces, for filters of width 1."""
+        weight = self.filters[0][:, : self.config.features]
+        h = responses(batch.vectors[some], None, weight, self.filter_biases[0])  # (T, M)
+        if self.embedding is not None and batch.word_ids is not None:
+            h += self._word_responses()[batch.word_ids[some]]
+        return h
 
     def _word_responses(self) -> Tensor:
         """What the filters make of each word's embedding: one row a word, computed once for the present weights."""

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import warnings
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
@@ -83,6 +84,7 @@ def save_model(model: Model, path: Path, *, overwrite: bool = False, backup: boo
     overwrite : a model that is there may be replaced. With `backup` it is put aside as NAME.bak-1 (2, ...) if it has
         a support set, which may hold edits, or files that exaudit did not write.
     """
+    path = path.resolve()  # a link stays, and what it points to is replaced
     check_place(path, overwrite=overwrite)
     make_folder(path.parent)
     with folder_beside(path) as draft:
@@ -187,7 +189,7 @@ def read_description(path: Path) -> dict[str, Any]:
             f"{path} has schema {schema}, written by exaudit {description.get('exaudit')}; "
             f"this exaudit ({__version__}) reads up to {SCHEMA}: install a newer one"
         )
-    for name, checksum in description.get("files", {}).items():
+    for name, checksum in _files(path, description).items():
         if not (path / name).is_file():
             raise ModelError(f"{path / name} is missing; restore the folder or train again")
         if sha256_file(path / name) != checksum:
@@ -197,20 +199,35 @@ def read_description(path: Path) -> dict[str, Any]:
     return description
 
 
+def _files(path: Path, description: dict[str, Any]) -> dict[str, str]:
+    """The files that a model consists of, none of them outside of its folder: it may come from anyone."""
+    files = description.get("files", {})
+    if not isinstance(files, dict):
+        raise ModelError(
+            f"{path / 'model.json'} is damaged (`files` is no object); restore the folder or train again"
+        )
+    for name in files:
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts or "\\" in name:
+            raise ModelError(
+                f"{path / 'model.json'} names a file outside of its folder, {name!r}: do not use this model"
+            )
+    return files
+
+
 def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) -> Model:
     """Read a model folder. `encoder` says where its Transformer is now, if it has moved."""
     where = pick_device(device)
     description = read_description(path)
     try:
         settings, unknown = Settings.from_json(description["settings"] | {"device": device})
-        head = Head(HeadConfig(**description["head"]))
-        head.load_state_dict(load_file(path / "head.safetensors"))
+        head = _load_head(path, HeadConfig(**description["head"]))
         words = description["files"].get("vocabulary.json")
         vocabulary = None if words is None else Vocabulary.from_list(read_json(path / "vocabulary.json"))
         if "word_boundaries" in description:
-            boundaries = description["word_boundaries"], description["document_boundaries"]
+            told = description["word_boundaries"], description["document_boundaries"]
         else:  # until 0.1, which knew two classes
-            boundaries = [description["offset"]], [description["document_offset"]]
+            told = [description["offset"]], [description["document_offset"]]
+        boundaries = [tuple(float(boundary) for boundary in each) for each in told]
         labels = LabelSet.from_json(description["labels"])
         for each in boundaries:
             if len(each) != len(labels.views):
@@ -218,7 +235,18 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         negative = description.get("negative_boundary")  # until 0.1 there was none
         negative = None if negative is None else float(negative)
         place, record, by_tokens = (description[key] for key in ("encoder", "record", "by_tokens"))
-    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+        kinds = {"name": str, "fingerprint": str, "layers": list, "max_length": int | None}
+        if place is not None and not all(isinstance(place[key], kind) for key, kind in kinds.items()):
+            raise ValueError("`encoder` is not what it should be")
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RuntimeError,
+        OverflowError,
+        SafetensorError,
+    ) as error:
         if isinstance(error, ExauditError):
             raise
         raise ModelError(f"{path} is damaged ({error}); restore the folder or train again") from error
@@ -235,11 +263,25 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         encoder=None if place is None else _load_encoder(path, place, settings, encoder),
         vocabulary=vocabulary,
         by_tokens=by_tokens,
-        word_boundaries=tuple(float(b) for b in boundaries[0]),
-        document_boundaries=tuple(float(b) for b in boundaries[1]),
+        word_boundaries=boundaries[0],
+        document_boundaries=boundaries[1],
         record=record,
         negative_boundary=negative,
     )
+
+
+def _load_head(path: Path, config: HeadConfig) -> Head:
+    """The head, once its weights are known to be of the shapes that model.json tells: these may ask for any memory."""
+    tensors = load_file(path / "head.safetensors")
+    with torch.device("meta"):
+        told = {name: tensor.shape for name, tensor in Head(config).state_dict().items()}
+    if told != {name: tensor.shape for name, tensor in tensors.items()}:
+        raise ModelError(
+            f"{path} is damaged: the shapes of head.safetensors are not those that model.json tells"
+        )
+    head = Head(config)
+    head.load_state_dict(tensors)
+    return head
 
 
 def _load_encoder(

@@ -28,6 +28,7 @@ from exaudit.model.settings import Settings
 __all__ = ["Model"]
 
 _CHUNK = 2048  # documents sorted by length together while labelling
+_WORDS = 16384  # labelled together where there is no encoder, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +176,13 @@ class Model:
             yield from self.encoder.batches(token_lists)
             return
         features = Features.of_words(token_lists)
-        for start in range(0, len(token_lists), 256):
-            indices = list(range(start, min(start + 256, len(token_lists))))
+        words = np.cumsum([0, *map(len, token_lists)])  # (D + 1,)
+        start = 0
+        while start < len(token_lists):
+            fit = (
+                int(np.searchsorted(words, words[start] + _WORDS, side="right")) - 1
+            )  # at least one document
+            indices = list(range(start, max(start + 1, min(fit, start + 256))))
+            start += len(indices)
             packed = features.packed(indices)
             yield indices, Packed(packed.vectors.to(self.device), packed.bounds, packed.words.to(self.device))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit._files import to_json
+from exaudit._escape import json_text
 from exaudit.analyse.decisions import true_classes, word_decisions
 from exaudit.audit.audited import Audited, MultiAudited
 from exaudit.data.labels import LabelSet
@@ -125,8 +125,8 @@ class Shelf:
 
 
 def _script(value: Any) -> str:
-    text = to_json(value, separators=(",", ":"))
-    for character in ("<", ">", "&", "\u2028", "\u2029"):
+    text = json_text(value, separators=(",", ":"))
+    for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 

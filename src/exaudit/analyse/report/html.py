@@ -1,14 +1,21 @@
-"""A report as one HTML file: no network, every text escaped, readable on paper and on a phone."""
+"""A report as one HTML file: no network, every text escaped, readable on paper and on a phone.
+
+Its policy lets the browser apply the one style and run the one script that are written here, known by their hashes.
+"""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from itertools import count
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from exaudit._escape import visible
 from exaudit._version import __version__
 from exaudit.analyse.report.blocks import Cell, Page, Plot
 from exaudit.analyse.report.svg import svg
@@ -24,8 +31,25 @@ def to_html(page: Page) -> str:
             svg(plot, next(numbers))
         )  # the one place besides the script data that is not escaped again
 
-    return _template().render(page=page, draw=draw, show=_show, version=__version__, style=_file("page.css"),
-                              script=_file("page.js"))  # fmt: skip
+    style, script = _read("page.css"), _read("page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return _template().render(
+        page=page, draw=draw, show=_show, version=__version__, policy=Markup(policy), style=Markup(style),
+        script=Markup(script),
+    )  # fmt: skip
+
+
+def _hash(text: str) -> str:
+    """A text as a policy names it."""
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _shown(value: Any) -> Any:
+    """Whatever the template writes, with its unseen characters made visible."""
+    return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value)
 
 
 def _show(cell: Cell, digits: int) -> str:
@@ -39,15 +63,11 @@ def _show(cell: Cell, digits: int) -> str:
 @cache
 def _template() -> Template:
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
     )
     environment.tests["kind"] = lambda block, name: type(block).__name__ == name
     environment.globals["data"] = lambda shelf: Markup(shelf.to_script())
     return environment.from_string(_read("page.html"))
-
-
-def _file(name: str) -> Markup:
-    return Markup(_read(name))
 
 
 def _read(name: str) -> str:

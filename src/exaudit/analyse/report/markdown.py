@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from exaudit._escape import visible
 from exaudit.analyse.report.blocks import (
     Beside,
     Block,
@@ -137,5 +138,5 @@ def _marked(text: str, decided: bool, underlined: bool, tag: str = "") -> str:
 
 def _plain(text: str) -> str:
     """Text that is neither Markdown nor HTML: what could be either is written as a character reference."""
-    line = " ".join(text.splitlines())
+    line = visible(" ".join(text.splitlines()))
     return "".join(f"&#{ord(c)};" if c in "\\`*_[]<>#|&~$" else c for c in line)

@@ -1,5 +1,6 @@
 "use strict";
-// Shows the documents of the page, a few at a time. Texts go through textContent alone, so they stay texts.
+// Shows the documents of the page, a few at a time. Texts go through textContent alone, so they stay texts, and what
+// would turn the writing direction or hide shows as its number. Each text is isolated from those beside it.
 (function () {
   const source = document.getElementById("documents");
   if (!source) return;
@@ -9,10 +10,16 @@
   const PER_PAGE = 20;
   let page = 0, found = rows;
 
+  const unseen = /(?![\u200c\u200d\n])[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu;
+  const number = (c) => {
+    const code = c.codePointAt(0), digits = code < 0x100 ? 2 : code < 0x10000 ? 4 : 8;
+    return "\\" + { 2: "x", 4: "u", 8: "U" }[digits] + code.toString(16).padStart(digits, "0");
+  };
+  const visible = (text) => text.replace(unseen, number);
   const make = (tag, className, text) => {
     const element = document.createElement(tag);
     if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
+    if (text !== undefined) element.textContent = visible(text);
     return element;
   };
   // Of two classes, a row has 0 or 1 and the places of positive words; from here on, lists of classes.
@@ -38,7 +45,7 @@
     if (row.f) facts.push(sets.f.has(n) ? "refused" : "admitted");
     if (row.y && several) facts.push("truly " + called(sets.y.get(n) || []));
     else if (row.y) facts.push(sets.y.has(n) ? "truly " + names[1] : "truly " + names[0]);
-    span.title = facts.join(" · ");
+    span.title = visible(facts.join(" · "));
     return span;
   }
 
@@ -55,12 +62,15 @@
 
   function article(row) {
     const box = make("article", wrong(row) ? "wrong" : "");
-    let head = row.i + " · predicted " + called(row.p) + " (" + row.o.toFixed(2) + ")";
-    if ("t" in row) head += wrong(row) ? " · wrong: truly " + called(row.t) : " · right";
-    if ("a" in row) head += row.a ? " · admitted" : " · refused";
-    box.append(make("h3", "", head));
+    const head = make("h3"), named = (classes) => make("bdi", "", called(classes));
+    head.append(make("bdi", "", row.i), " · predicted ", named(row.p), " (" + row.o.toFixed(2) + ")");
+    if (wrong(row)) head.append(" · wrong: truly ", named(row.t));
+    else if ("t" in row) head.append(" · right");
+    if ("a" in row) head.append(row.a ? " · admitted" : " · refused");
+    box.append(head);
     if (row.r) box.append(make("p", "reason", "Refused: " + row.r));
     const text = make("p");
+    text.dir = "auto";
     const sets = { d: carried(row.d), y: carried(row.y), f: new Set(row.f), g: new Set(row.g) };
     row.w.split("\n").forEach((token, n) =>
       text.append(word(row, sets, token, n), ...(several ? labels(sets, n) : []), " "));

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterator, Sequence
-from html import escape
 from itertools import pairwise
 
+from exaudit._escape import visible
 from exaudit.analyse.report.blocks import Plot, Series
 
 __all__ = ["PALETTE", "svg"]
@@ -178,3 +179,7 @@ def _colour(n: int) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{round(value, 6):g}"
+
+
+def escape(text: str) -> str:
+    return html.escape(visible(text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exaudit._files import to_json
+from exaudit._escape import json_text
 from exaudit.analyse.report.blocks import Documents, Page
 from exaudit.analyse.report.html import to_html
 from exaudit.analyse.report.markdown import to_markdown
@@ -40,4 +40,4 @@ def render(page: Page, format: str) -> str:
     if shelves:
         data["labelled"] = [document for shelf in shelves for document in shelf.to_json()]
         data["labelled_note"] = " ".join(shelf.note for shelf in shelves)
-    return to_json(data, indent=1) + "\n"
+    return json_text(data, indent=1) + "\n"

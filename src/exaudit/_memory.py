@@ -1,0 +1,36 @@
+"""How much memory is left, and a clear word before more than that is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["available_memory"]
+
+
+def available_memory(root: Path = Path("/")) -> int | None:
+    """Bytes that can be had before the system, or the limit of the container, ends the process; None: unknown."""
+    found = []
+    try:
+        for line in (root / "proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                found.append(int(line.split()[1]) * 1024)
+    except (OSError, ValueError):
+        pass
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        folder = root / "sys/fs/cgroup"
+        try:
+            reclaimable = _stat(folder / Path(limit).parent / "memory.stat", "inactive_file")
+            most, now = int((folder / limit).read_text()), int((folder / used).read_text())
+            found.append(max(0, most - now + reclaimable))
+        except (OSError, ValueError):  # no such limit ("max")
+            continue
+    return min(found, default=None)
+
+
+def _stat(path: Path, key: str) -> int:
+    """A figure of a control group; files that were read are given back when memory is short."""
+    lines = (line.split() for line in path.read_text().splitlines())
+    return next((int(value) for name, value in lines if name == key), 0)

@@ -1,0 +1,64 @@
+"""Three hundred random commands: each does its work, or says in one line why not."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from commands import Command
+from run import Place, compared, judge, work
+
+
+def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where the folders of defects are put
+    outcomes = [outcome for outcome in work(tmp_path / "place", range(300), seed=13) if outcome.kind != "death"]
+    assert [dataclasses.asdict(outcome) for outcome in outcomes if not outcome.good] == []
+    counts = Counter(outcome.kind for outcome in outcomes)
+    assert counts["done"] > 75  # commands are not so odd that nothing is tried
+    assert counts["error"] > 75
+    assert len({outcome.verb for outcome in outcomes}) > 30
+
+
+def test_cases_are_the_same_every_time(tmp_path: Path) -> None:
+    first, second = (Place(tmp_path / name).run(7, seed=2) for name in ("one", "two"))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("status", "out", "err", "shown", "kind"),
+    [
+        (0, "answer", "a note\n", "", None),
+        (1, "", "exaudit: there is no such file\n", "", None),
+        (1, "what is wrong with the file\n", "", "", None),  # data check
+        (1, "", "", "", "unclear"),
+        (1, "", "exaudit: one\nexaudit: two\n", "", "unclear"),
+        (0, "answer", "exaudit: and yet\n", "", "unclear"),
+        (1, "", "exaudit: " + "x" * 900, "", "long"),
+        (1, "", "exaudit: unexpected KeyError: 'a' (run again with --debug for the details)\n", "", "unexpected"),
+        (1, "", "Traceback (most recent call last):\n", "", "traceback"),
+        (3, "", "exaudit: so\n", "", "status"),
+        (0, "", "", "warning: UserWarning: look\n", "warning"),
+        (-1, "", "", "slow: more than 60 s\n", "slow"),
+    ],
+)
+def test_judgement(status: int, out: str, err: str, shown: str, kind: str | None) -> None:
+    assert judge(status, out, err, shown) == kind
+
+
+@pytest.mark.parametrize(
+    ("verb", "status", "changed", "kind"),
+    [
+        ("label", 0, "new", None),
+        ("label", 1, "new", "half"),
+        ("label", 0, ".new.1.tmp", "leftover"),
+        ("label", 0, "model/model.json", "changed"),
+        ("label", 0, "data0.csv", "changed"),
+        ("boundary", 0, "model/model.json", None),
+        ("train", 1, "new.partial/head.safetensors", None),
+    ],
+)
+def test_comparison(verb: str, status: int, changed: str, kind: str | None) -> None:
+    command = Command(verb, [verb], b"", "new")
+    assert compared(command, status, {"old": "1"}, {"old": "1", changed: "2"}) == kind

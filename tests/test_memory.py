@@ -1,0 +1,36 @@
+"""How much memory is left: of the machine, and of the container."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exaudit._memory import available_memory
+
+
+@pytest.mark.parametrize(
+    ("files", "left"),
+    [
+        ({}, None),
+        ({"proc/meminfo": "MemTotal: 9 kB\nMemAvailable:    5 kB\n"}, 5 * 1024),
+        ({"proc/meminfo": "nonsense"}, None),
+        ({"memory.max": "max\n", "memory.current": "7\n", "memory.stat": ""}, None),
+        ({"memory.max": "100\n", "memory.current": "70\n", "memory.stat": "anon 3\ninactive_file 20\n"}, 50),
+        ({"memory.max": "100\n", "memory.current": "170\n", "memory.stat": ""}, 0),
+        (
+            {
+                "memory/memory.limit_in_bytes": "100",
+                "memory/memory.usage_in_bytes": "60",
+                "memory/memory.stat": "",
+            },
+            40,
+        ),
+    ],
+)
+def test_the_least_of_what_is_told(files: dict[str, str], left: int | None, tmp_path: Path) -> None:
+    for name, text in files.items():
+        path = tmp_path / (name if name.startswith("proc") else f"sys/fs/cgroup/{name}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert available_memory(tmp_path) == left
