@@ -16,27 +16,97 @@ from typing import Any
 
 __all__ = ["content", "write_data"]
 
-WORDS = "a the was film great awful dull lovely plot food , . ! and not very it".split()
+WORDS = (
+    "a",
+    "the",
+    "was",
+    "film",
+    "great",
+    "awful",
+    "dull",
+    "lovely",
+    "plot",
+    ",",
+    ".",
+    "!",
+    "and",
+    "not",
+    "very",
+    "it",
+)
 TEXTS = (
     "", " ", "\t", ".", "0", "nan", "1 good", "{", '"', "'", '"a" "b"', "a\x00b", "a\x1b[31mb", "\u202eevil\u202c",
     "e\u0301\u0301\u0301", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "<br/>great<br/>", "<script>alert(1)</script>",
     "=cmd|' /C calc'!A0", "这部电影很好看", "これは良い映画です", "หนังเรื่องนี้ดีมาก", "\ufeffgreat", "a\u2028b", "a\rb",
-    "line\nbreak", "\u00a0", "\u200b", "x" * 3000, "great " * 700, "[bold]great[/bold]", "\\", "ß İ ŉ", "\ufffd", "\x85",
+    "line\nbreak", "\u00a0", "\u200b", "x" * 3000, "great " * 700, "[bold]great[/bold]", "\\", "ß İ ŉ", "\ufffd",
+    "\x85",
 )  # fmt: skip
 LABELS = (
     "", " ", "nan", "None", "N/A", "NULL", "1.0", "0.0", "-1", "1e400", "POSITIVE", " positive ", "positive|negative",
     "pos,neg", "\u202e", "x" * 500, "=1+1", "other", "third", "0", "1", "true", "\n", "\udcff", "B-positive", "O", "[]",
 )  # fmt: skip
-VALUES = (None, 0, 1, -1, 1.5, float("nan"), float("inf"), 10**30, True, [], {}, [[]], ["a", None], {"a": [1]}, "x")
-NAMES = ("text", "label", "id", "tokens", "token_labels", "labels", "line", "", "TEXT", " text ", "sentence", "é", "\0")
+VALUES = (
+    None,
+    0,
+    1,
+    -1,
+    1.5,
+    float("nan"),
+    float("inf"),
+    10**30,
+    True,
+    [],
+    {},
+    [[]],
+    ["a", None],
+    {"a": [1]},
+    "x",
+)
+NAMES = (
+    "text",
+    "label",
+    "id",
+    "tokens",
+    "token_labels",
+    "labels",
+    "line",
+    "",
+    "TEXT",
+    " text ",
+    "sentence",
+    "é",
+    "\0",
+)
 ENDINGS = {
     "csv": (".csv", ".csv", ".txt"), "tsv": (".tsv", ".tab", ".txt"), "jsonl": (".jsonl", ".ndjson", ".json", ""),
     "conll": (".conll", ".txt", ".tsv"), "lines": (".txt", ""), "text": (".txt", ""), "parquet": (".parquet", ".pq"),
     "excel": (".xlsx", ".xlsm"), "arrow": (".arrow", ".feather"), "noise": (".csv", ".jsonl", ".parquet", ".xlsx", ""),
 }  # fmt: skip
 ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "shift_jis", "utf-7", "cp037")
-MAGIC = (b"PK\x03\x04", b"PAR1", b"ARROW1", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\x00", b"\xff\xfe", b"\xef\xbb\xbf")
-SPLINTERS = (b"\0", b"\xff", b"\r", b"\n\n", b'"', b'\\ud800"', b"\x80abc", b"\t", b"NaN", b"[" * 20_000, b"{}", b"\xed\xa0\x80")
+MAGIC = (
+    b"PK\x03\x04",
+    b"PAR1",
+    b"ARROW1",
+    b"\x1f\x8b",
+    b"BZh91AY&SY",
+    b"\xfd7zXZ\x00",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+)
+SPLINTERS = (
+    b"\0",
+    b"\xff",
+    b"\r",
+    b"\n\n",
+    b'"',
+    b'\\ud800"',
+    b"\x80abc",
+    b"\t",
+    b"NaN",
+    b"[" * 20_000,
+    b"{}",
+    b"\xed\xa0\x80",
+)
 
 Row = dict[str, Any]
 
@@ -47,7 +117,9 @@ def write_data(rng: random.Random, folder: Path, name: str, odd: float) -> Path:
     ending = rng.choice(ENDINGS[kind])
     data = content(rng, kind, odd)
     if rng.random() < odd / 4:
-        ending = rng.choice([".csv", ".jsonl", ".parquet", ".xlsx", ".arrow", ".conll", ".gz", ".xls", ".pdf", "."])
+        ending = rng.choice(
+            [".csv", ".jsonl", ".parquet", ".xlsx", ".arrow", ".conll", ".gz", ".xls", ".pdf", "."]
+        )
     if rng.random() < odd / 4:
         pack, suffix = rng.choice([(gzip.compress, ".gz"), (bz2.compress, ".bz2"), (lzma.compress, ".xz")])
         data, ending = pack(data), ending + suffix
@@ -62,7 +134,9 @@ def content(rng: random.Random, kind: str, odd: float) -> bytes:
     """The bytes of a file of one kind."""
     if kind == "noise":
         return rng.choice([b"", *MAGIC]) + rng.randbytes(rng.choice((0, 1, 50, 5000)))
-    rows = [_row(rng, n, odd) for n in range(rng.choice((0, 1, 2, 8, 8, 20) if rng.random() < odd else (8, 12)))]
+    rows = [
+        _row(rng, n, odd) for n in range(rng.choice((0, 1, 2, 8, 8, 20) if rng.random() < odd else (8, 12)))
+    ]
     if kind in BINARY:
         return BINARY[kind](rows)
     text = TEXT[kind](rng, rows)
@@ -94,7 +168,11 @@ def damaged(rng: random.Random, data: bytes) -> bytes:
 def _row(rng: random.Random, number: int, odd: float) -> Row:
     text = rng.choice(TEXTS) if rng.random() < odd / 6 else " ".join(rng.choices(WORDS, k=rng.randint(1, 9)))
     label = rng.choice(LABELS) if rng.random() < odd / 6 else rng.choice(["negative", "positive"])
-    return {"id": f"d{number}" if rng.random() > odd / 20 else rng.choice(["d0", "", " "]), "text": text, "label": label}
+    return {
+        "id": f"d{number}" if rng.random() > odd / 20 else rng.choice(["d0", "", " "]),
+        "text": text,
+        "label": label,
+    }
 
 
 # Files of text
@@ -118,14 +196,20 @@ def _jsonl(rng: random.Random, rows: list[Row]) -> str:
             row = row | {rng.choice(NAMES): rng.choice(VALUES)}
         if rng.random() < 0.1:
             words = row["text"].split()
-            row = row | {"tokens": words, "token_labels": [rng.choice(LABELS + (0, 1)) for _ in words]}
-        return json.dumps(row, ensure_ascii=rng.random() < 0.5) if rng.random() > 0.02 else repr(rng.choice(VALUES))
+            row = row | {"tokens": words, "token_labels": [rng.choice((*LABELS, 0, 1)) for _ in words]}
+        return (
+            json.dumps(row, ensure_ascii=rng.random() < 0.5)
+            if rng.random() > 0.02
+            else repr(rng.choice(VALUES))
+        )
 
     return "".join(line(row) + "\n" for row in rows)
 
 
 def _conll(rng: random.Random, rows: list[Row]) -> str:
-    tags = ["0", "1"] if rng.random() < 0.6 else ["O", "B-positive", "I-positive", "negative", "", "_", "a\tb"]
+    tags = (
+        ["0", "1"] if rng.random() < 0.6 else ["O", "B-positive", "I-positive", "negative", "", "_", "a\tb"]
+    )
     return "\n".join("".join(f"{w}\t{rng.choice(tags)}\n" for w in row["text"].split(" ")) for row in rows)
 
 
@@ -151,8 +235,12 @@ def _arrow_table(rows: list[Row]) -> Any:
     """A table whose columns have a kind that follows from what is in it."""
     import pyarrow as pa
 
-    clean = [{name: str(value).encode(errors="replace").decode() for name, value in row.items()} for row in rows]
-    table = pa.Table.from_pylist(clean, schema=pa.schema([(name, pa.string()) for name in ("id", "text", "label")]))
+    clean = [
+        {name: str(value).encode(errors="replace").decode() for name, value in row.items()} for row in rows
+    ]
+    table = pa.Table.from_pylist(
+        clean, schema=pa.schema([(name, pa.string()) for name in ("id", "text", "label")])
+    )
     kinds: list[Any] = [
         None,
         lambda column: column.dictionary_encode(),
