@@ -18,7 +18,7 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert [dataclasses.asdict(outcome) for outcome in outcomes if not outcome.good] == []
     counts = Counter(outcome.kind for outcome in outcomes)
-    assert counts["done"] > 75  # commands are not so odd that nothing is tried
+    assert counts["done"] > 50  # commands are not so odd that nothing is tried
     assert counts["error"] > 75
     assert len({outcome.verb for outcome in outcomes}) > 30
 
