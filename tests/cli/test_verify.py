@@ -40,6 +40,12 @@ def test_a_whole_folder(fitted: Path, cli: Cli) -> None:
     ]
 
 
+def test_a_support_set_that_is_not_there(work: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "support set" not in cli("verify", "model")  # it has none
+    assert run(["verify", "model", "--support", "nowhere"]) == 1
+    assert "nowhere: there is no support set here" in capsys.readouterr().out
+
+
 @pytest.mark.filterwarnings("ignore::exaudit.errors.ModelWarning")  # of settings that are gone
 def test_a_folder_of_0_1(tmp_path: Path, cli: Cli) -> None:
     shutil.copytree(OLD, tmp_path / "old")
