@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import lance
 import numpy as np
 import pytest
 
@@ -111,6 +112,6 @@ def test_a_panic_of_lance_is_an_error_of_ours(
         raise panic("called `Option::unwrap()` on a `None` value")
 
     support = LanceSupportSet.open(stored.where)
-    monkeypatch.setattr("lance.dataset.LanceDataset.take", take)
+    monkeypatch.setattr(lance.LanceDataset, "take", take)
     with pytest.raises(SupportError, match="its content makes no sense; if it is damaged, go back"):
         support.document("a")
