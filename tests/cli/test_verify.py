@@ -133,3 +133,16 @@ def test_without_a_standard_error() -> None:
     told = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *command], capture_output=True, text=True)
     assert told.returncode == 0
     assert told.stdout.startswith("exaudit ")
+
+
+def test_a_panic_that_nobody_expected(
+    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panic = type("PanicException", (BaseException,), {})
+
+    def load(*_: object, **__: object) -> None:
+        raise panic("somewhere")
+
+    monkeypatch.setattr("exaudit.model.folder.load_model", load)
+    assert run(["label", "model", "reviews.test.jsonl"]) == 1
+    assert capsys.readouterr().err.startswith("exaudit: a file is damaged")

@@ -68,6 +68,12 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
         return _fail(f"unexpected {type(error).__name__}: {error} (run again with --debug for the details)")
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
+    except BaseException as error:
+        if (
+            debug or type(error).__name__ != "PanicException"
+        ):  # of a library in Rust, at what makes no sense to it
+            raise
+        return _fail("a file is damaged, but a library does not say which; look for it with `exaudit verify`")
 
 
 def _is_usage(error: Exception) -> bool:
