@@ -162,7 +162,7 @@ def test_documents_decided_negative_show_the_words_for_it() -> None:
     assert "In brackets: words for neg, in documents decided so." in text
     assert "**good** &#91;dull&#93; &#42;so&#42;" in text
     assert "**good** dull &#42;so&#42;" in text  # of the document decided positive
-    assert '<span class="g">framed</span>: in documents decided to be neg' in render(shown, "html")
+    assert '<span class="g">framed</span>: in documents decided to be <bdi>neg</bdi>' in render(shown, "html")
     assert "framed" not in render(page(LABELS, scored("good", [1.0])), "html")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from exaudit.audit import Auditor
 from exaudit.data.document import Document
+from exaudit.errors import SupportError
 
 OLD = Path(__file__).parents[1] / "model" / "written_by_0_1"
 pytestmark = pytest.mark.filterwarnings("ignore::exaudit.errors.ModelWarning")  # of settings that are gone
@@ -82,3 +83,10 @@ def test_its_support_set_takes_edits(folder: Path, expected: list[dict[str, Any]
         one.to_json(again.labels) for one in again.label(documents(expected[:1]), admit=True, nearest=True)
     )
     same(line, expected[0])
+
+
+def test_a_lost_head_is_missed(folder: Path) -> None:
+    """Lance numbers the manifests downwards, so that the newest comes first."""
+    min((folder / "support" / "head.lance" / "_versions").glob("*.manifest")).unlink()
+    with pytest.raises(SupportError, match=r"head\.lance: this table is damaged"):
+        Auditor.open(folder, device="cpu").support  # noqa: B018

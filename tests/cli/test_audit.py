@@ -15,6 +15,7 @@ import pytest
 from exaudit.audit import Auditor
 from exaudit.cli import run
 from exaudit.data.readers import read_documents
+from exaudit.data.words import split_words
 from exaudit.metrics import Counts, token_metrics
 
 Cli = Callable[..., str]
@@ -143,29 +144,30 @@ def test_nothing_admitted(fitted: Path, cli: Cli, capsys: pytest.CaptureFixture[
 
 def test_audit(fitted: Path, cli: Cli, fails: Cli) -> None:
     text = "The food was [bold]great[/bold] :smile: \x1b[31m and \u202e the staff was rude ."
-    tokens = text.split()
-    told = cli("audit", "model", text, "--token", "3", "--token", "0", "-k", "2")
+    tokens = list(split_words(text)[0])
+    told = cli("audit", "model", text, "--token", "6", "--token", "0", "-k", "2")
     assert "[bold]great[/bold] :smile:" in told  # shown, not obeyed
     assert "\x1b" not in told
     assert "\u202e" not in told
-    assert "[3] [bold]great[/bold]" in told
+    assert "[6] great" in told
     assert told.count("distance") >= 4
     assert "weight" in told
     assert "K-NN" in told
     assert "»" in told
-    value = json.loads(cli("audit", "model", text, "--token", "3", "--json"))
+    value = json.loads(cli("audit", "model", text, "--token", "6", "--json"))
     (evidence,) = value["evidence"]
     assert (evidence["token"], len(evidence["exemplars"]), len(value["tokens"])) == (
-        tokens[3],
+        tokens[6],
         4,
         len(tokens),
     )
-    assert evidence["knn"]["output"] == pytest.approx(value["tokens"][3]["knn"])
+    assert evidence["knn"]["output"] == pytest.approx(value["tokens"][6]["knn"])
     assert sum(exemplar["weight"] for exemplar in evidence["exemplars"]) == pytest.approx(1)
     first = read_documents(TEST)[4]
     flagged = json.loads(cli("audit", "model", TEST, "--id", first.id, "--json"))
+    told_of = ("positive",) if flagged["label"] == "positive" else ("positive", "negative")
     assert [e["position"] for e in flagged["evidence"]] == [
-        n for n, token in enumerate(flagged["tokens"]) if token["label"]
+        n for n, token in enumerate(flagged["tokens"]) if token["evidence"] in told_of
     ]
     assert "choose one with --id" in fails("audit", "model", TEST)
     assert "no document 'x'" in fails("audit", "model", TEST, "--id", "x")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -171,8 +173,8 @@ def test_out_of_range(
 
 def test_a_text_that_looks_like_a_file(built: Path, cli: Cli, fails: Cli) -> None:
     assert "--text" in fails("audit", "model", "and/or")
-    assert cli("audit", "model", "and/or", "--text").startswith("and / or\n")
-    assert "He / she" in cli("audit", "model", "He/she was great .")  # a text has spaces
+    assert cli("audit", "model", "and/or", "--text").startswith("and/or\n")
+    assert "He/she" in cli("audit", "model", "He/she was great .")  # a text has spaces
     assert "--id goes with a file" in fails("audit", "model", "support.jsonl", "--text", "--id", "1")
 
 
@@ -226,3 +228,13 @@ def test_what_is_no_number_is_never_written(work: Path, fails: Cli) -> None:
     Path("one.jsonl").write_text('{"text": "good food", "label": "positive"}\n')
     assert "a figure is not a number" in fails("label", "bad", "one.jsonl", "--out", "labelled.jsonl")
     assert not Path("labelled.jsonl").exists()
+
+
+def test_names_that_are_not_utf_8() -> None:
+    """They are told as they were given, whatever the terminal makes of them."""
+    name = b"a\xffb"
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    command = [sys.executable, "-m", "exaudit", "reproduce", "list", "--data", os.fsdecode(name)]
+    listed = subprocess.run(command, capture_output=True, env=environment)
+    assert (listed.returncode, listed.stderr) == (0, b"")
+    assert b"data in " + name in listed.stdout

@@ -40,6 +40,12 @@ def test_a_whole_folder(fitted: Path, cli: Cli) -> None:
     ]
 
 
+def test_a_support_set_that_is_not_there(work: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "support set" not in cli("verify", "model")  # it has none
+    assert run(["verify", "model", "--support", "nowhere"]) == 1
+    assert "nowhere: there is no support set here" in capsys.readouterr().out
+
+
 @pytest.mark.filterwarnings("ignore::exaudit.errors.ModelWarning")  # of settings that are gone
 def test_a_folder_of_0_1(tmp_path: Path, cli: Cli) -> None:
     shutil.copytree(OLD, tmp_path / "old")
@@ -127,3 +133,16 @@ def test_without_a_standard_error() -> None:
     told = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *command], capture_output=True, text=True)
     assert told.returncode == 0
     assert told.stdout.startswith("exaudit ")
+
+
+def test_a_panic_that_nobody_expected(
+    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panic = type("PanicException", (BaseException,), {})
+
+    def load(*_: object, **__: object) -> None:
+        raise panic("somewhere")
+
+    monkeypatch.setattr("exaudit.model.folder.load_model", load)
+    assert run(["label", "model", "reviews.test.jsonl"]) == 1
+    assert capsys.readouterr().err.startswith("exaudit: a file is damaged")

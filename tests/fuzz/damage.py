@@ -177,6 +177,12 @@ def judge(status: int, out: str, err: str, expected: str) -> str:
     return "error" if len(lines[0]) <= LONGEST + 20 else "long"
 
 
+def _files(folder: Path) -> list[Path]:
+    """In the order in which they were written: the names that Lance gives are not the same in every run."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+    return sorted(files, key=lambda path: (path.parent, path.stat().st_mtime_ns, path.name))
+
+
 def work(place: Path, cases: range, seed: int) -> None:
     """Go through the cases; one line of JSON for each."""
     import warnings
@@ -188,10 +194,7 @@ def work(place: Path, cases: range, seed: int) -> None:
     documents = place / "documents.jsonl"
     asked = {name: questions(folder, documents) for name, folder in folders.items()}
     expected = {name: [ask(each) for each in asked[name]] for name in folders}
-    files = {
-        "fresh": sorted(path for path in folders["fresh"].rglob("*") if path.is_file()),
-        "0.1": sorted(path for path in (folders["0.1"] / "support").rglob("*") if path.is_file()),
-    }
+    files = {"fresh": _files(folders["fresh"]), "0.1": _files(folders["0.1"] / "support")}
     assert all(status == 0 for found in expected.values() for status, _, _ in found), expected
     for case in cases:
         rng = random.Random(f"{seed} {case}")

@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["content", "write_data"]
 
-WORDS = [
+WORDS = (
     "a",
     "the",
     "was",
@@ -26,7 +26,6 @@ WORDS = [
     "dull",
     "lovely",
     "plot",
-    "food",
     ",",
     ".",
     "!",
@@ -34,12 +33,13 @@ WORDS = [
     "not",
     "very",
     "it",
-]
+)
 TEXTS = (
     "", " ", "\t", ".", "0", "nan", "1 good", "{", '"', "'", '"a" "b"', "a\x00b", "a\x1b[31mb", "\u202eevil\u202c",
     "e\u0301\u0301\u0301", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "<br/>great<br/>", "<script>alert(1)</script>",
     "=cmd|' /C calc'!A0", "这部电影很好看", "これは良い映画です", "หนังเรื่องนี้ดีมาก", "\ufeffgreat", "a\u2028b", "a\rb",
-    "line\nbreak", "\u00a0", "\u200b", "x" * 3000, "great " * 700, "[bold]great[/bold]", "\\", "ß İ ŉ", "\ufffd", "\x85",
+    "line\nbreak", "\u00a0", "\u200b", "x" * 3000, "great " * 700, "[bold]great[/bold]", "\\", "ß İ ŉ", "\ufffd",
+    "\x85",
 )  # fmt: skip
 LABELS = (
     "", " ", "nan", "None", "N/A", "NULL", "1.0", "0.0", "-1", "1e400", "POSITIVE", " positive ", "positive|negative",
@@ -196,7 +196,7 @@ def _jsonl(rng: random.Random, rows: list[Row]) -> str:
             row = row | {rng.choice(NAMES): rng.choice(VALUES)}
         if rng.random() < 0.1:
             words = row["text"].split()
-            row = row | {"tokens": words, "token_labels": [rng.choice(LABELS + (0, 1)) for _ in words]}
+            row = row | {"tokens": words, "token_labels": [rng.choice((*LABELS, 0, 1)) for _ in words]}
         return (
             json.dumps(row, ensure_ascii=rng.random() < 0.5)
             if rng.random() > 0.02

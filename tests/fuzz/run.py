@@ -38,12 +38,17 @@ from typing import Any
 os.environ["HF_HUB_OFFLINE"] = "1"
 sys.path.insert(0, str(Path(__file__).parent))
 
-from commands import READING, Command, draw, furnish, verbs  # noqa: E402
-from damage import told  # noqa: E402
+from commands import READING, Command, draw, furnish, verbs
+from damage import told
 
 MODEL = Path(__file__).parents[1] / "model" / "written_by_0_1" / "frozen"
 SLOWEST = 60  # seconds that a case may take
-HIDDEN = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)  # as Python hides them
+HIDDEN = (
+    DeprecationWarning,
+    PendingDeprecationWarning,
+    ImportWarning,
+    ResourceWarning,
+)  # as Python hides them
 Snapshot = dict[str, str]  # what there is under every name of a folder
 
 
@@ -95,7 +100,9 @@ class Place:
         status, out, err, shown = call(command, self.folder)
         after = snapshot(self.folder)
         kind = judge(status, out, err, shown) or compared(command, status, before, after)
-        if kind is None and _model(before) != _model(after):  # an edit that fails may bring a set of 0.1 up to date
+        if kind is None and _model(before) != _model(
+            after
+        ):  # an edit that fails may bring a set of 0.1 up to date
             status_of_verify, _, err, _ = call(Command("verify", ["verify", "model"], b"", None), self.folder)
             kind = "unsound" if status_of_verify else None
         kind = kind or ("done", "error", "usage")[status]
@@ -121,7 +128,7 @@ def call(command: Command, folder: Path) -> tuple[int, str, str, str]:
     """Status, standard output, standard error, and what must not be shown at all (a traceback, a warning)."""
     from exaudit.cli import run
 
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace")
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", e) for e in ("surrogateescape", "backslashreplace"))
     kept, sys.stdin = sys.stdin, io.TextIOWrapper(io.BufferedReader(io.BytesIO(command.stdin)))
     status, shown = -1, ""
     try:
@@ -255,7 +262,9 @@ def survey(cases: int, seed: int, first: int) -> list[Outcome]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
@@ -264,14 +273,19 @@ def main() -> None:
     if options.work:
         results = os.fdopen(os.dup(1), "w")
         with tempfile.TemporaryDirectory(prefix="exaudit-fuzz-") as folder:
-            for outcome in work(Path(folder, "place"), range(options.first, options.first + options.cases), options.seed):
+            for outcome in work(
+                Path(folder, "place"), range(options.first, options.first + options.cases), options.seed
+            ):
                 print(json.dumps(asdict(outcome)), file=results, flush=True)
         return
     outcomes = survey(options.cases, options.seed, options.first)
     bad = [outcome for outcome in outcomes if not outcome.good]
     print("outcomes", dict(sorted(Counter(outcome.kind for outcome in outcomes).items())))
     print("verbs", dict(sorted(Counter(outcome.verb for outcome in outcomes).items())))
-    print(f"{len(outcomes)} cases: {len(bad)} defects" + (f", in {', '.join(sorted({o.verb for o in bad}))}" if bad else ""))
+    print(
+        f"{len(outcomes)} cases: {len(bad)} defects"
+        + (f", in {', '.join(sorted({o.verb for o in bad}))}" if bad else "")
+    )
     sys.exit(bool(bad))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from exaudit._checksum import write_sealed
 from exaudit.errors import EncoderError, ExauditError, ModelError
 from exaudit.model.folder import load_model
 from tiny import reviews, tiny_bert, tiny_labeler
@@ -35,8 +36,14 @@ def with_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def change(path: Path, **values: Any) -> None:
-    description = json.loads(path.read_text())
-    path.write_text(json.dumps(description | values))
+    """As somebody would who also computes the checksum anew; what is not the description has none."""
+    if path.name == "model.json":
+        write_sealed(
+            path,
+            {key: value for key, value in json.loads(path.read_text()).items() if key != "checksum"} | values,
+        )
+    else:
+        path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "a/../../b", "..\\b", ".."])

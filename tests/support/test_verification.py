@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import lance
 import numpy as np
 import pytest
 
@@ -99,3 +100,18 @@ def test_the_log_is_a_chain(stored: LanceSupportSet) -> None:
     file.write_bytes(file.read_bytes().replace(b"why not", b"why now"))
     with pytest.raises(SupportError, match="the log of the support set was changed after it was written"):
         LanceSupportSet.open(stored.where)
+
+
+def test_a_panic_of_lance_is_an_error_of_ours(
+    stored: LanceSupportSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a file was damaged so that Lance does not know what to do; PyO3 raises no Exception then."""
+    panic = type("PanicException", (BaseException,), {})
+
+    def take(*_: object, **__: object) -> None:
+        raise panic("called `Option::unwrap()` on a `None` value")
+
+    support = LanceSupportSet.open(stored.where)
+    monkeypatch.setattr(lance.LanceDataset, "take", take)
+    with pytest.raises(SupportError, match="its content makes no sense; if it is damaged, go back"):
+        support.document("a")

@@ -41,7 +41,7 @@ def verify_folder(
     checks: dict[str, Callable[[], str | None]] = {
         "model.json": lambda: _description(folder),
         "weights and encoder": lambda: _weights(folder, encoder),
-        "support set": lambda: _support(folder, location),
+        "support set": lambda: _support(folder, location, named=support is not None),
         "knn.json": lambda: _fitted(folder),
         "admission.json": lambda: _limits(folder),
     }
@@ -68,11 +68,11 @@ def _weights(folder: Path, encoder: str | None) -> str:
     return f"the weights load, and the encoder has the fingerprint {model.encoder.fingerprint[:12]}"
 
 
-def _support(folder: Path, location: str) -> str | None:
+def _support(folder: Path, location: str, *, named: bool) -> str | None:
     from exaudit.support.store import LanceSupportSet
 
-    if not LanceSupportSet.exists(location) and not (folder / "support" / "log.lance").exists():
-        return None
+    if not (named or LanceSupportSet.exists(location) or (folder / "support" / "log.lance").exists()):
+        return None  # the model has none, and none was asked for
     try:
         place = ModelPlace.of(folder, location)
     except ModelError:  # told already; the set can be looked at by itself

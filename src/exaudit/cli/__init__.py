@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from contextlib import nullcontext
+from io import TextIOWrapper
 
 __all__ = ["main"]
 
@@ -17,6 +18,8 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # nothing leaves the machine unasked
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")  # a name that is not UTF-8 goes out as it came in
     sys.exit(run(arguments, debug=debug))
 
 
@@ -65,6 +68,12 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
         return _fail(f"unexpected {type(error).__name__}: {error} (run again with --debug for the details)")
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
+    except BaseException as error:
+        if (
+            debug or type(error).__name__ != "PanicException"
+        ):  # of a library in Rust, at what makes no sense to it
+            raise
+        return _fail("a file is damaged, but a library does not say which; look for it with `exaudit verify`")
 
 
 def _is_usage(error: Exception) -> bool:

@@ -123,10 +123,15 @@ def _print(audited: AuditedScores, evidence: list[Evidence], labels: LabelSet) -
 
     console = Console(highlight=False, soft_wrap=True)
     sentence = Text()
-    words = zip(audited.document.tokens, _word_classes(audited, labels), _for_negative(audited), strict=True)
-    for n, (word, classes, negative) in enumerate(words):
+    document = audited.document
+    words = zip(
+        document.tokens, document.spans(), _word_classes(audited, labels), _for_negative(audited), strict=True
+    )
+    before = 0
+    for word, (start, end), classes, negative in words:
         style = "bold blue" if negative else "" if classes is None else "bold red"
-        sentence.append(" " if n else "").append(visible(word), style=style)
+        sentence.append(" " if 0 < before < start else "").append(visible(word), style=style)
+        before = end
         sentence.append(f"/{visible(classes)}" if classes else "", style="dim")
     console.print(sentence)
     decided = named(tuple(labels.names[c] for c in audited.decided))

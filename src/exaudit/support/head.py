@@ -83,7 +83,7 @@ class _TableHead(Head):
 
     def entry(self) -> str:
         heads = self._table.rows(["head"])["head"].to_pylist()
-        if len(heads) != 1:
+        if len(heads) != 1 or self._table.has_lost_newest():
             raise SupportError(f"{self._table.uri}: this table is damaged; {REPAIR}")
         return str(heads[0])
 

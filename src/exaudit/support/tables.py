@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from lance.optimize import Compaction
 
+from exaudit._files import read_json
 from exaudit.errors import SupportError
 from exaudit.support.history import REPAIR
 
@@ -56,7 +57,7 @@ class Table:
         try:
             yield
         except BaseException as error:
-            lances = isinstance(error, (OSError, ValueError, RuntimeError, pa.ArrowException))
+            lances = isinstance(error, (OSError, ValueError, LookupError, RuntimeError, pa.ArrowException))
             if not lances and type(error).__name__ != "PanicException":
                 raise
             # Lance ends its messages with places in its own source, of no use to a reader
@@ -65,7 +66,7 @@ class Table:
                 said = "its content makes no sense"
             advice = f"; if it is damaged, {REPAIR}" if what == "read" else ""
             raise SupportError(
-                f"{self.uri}: cannot {what} this table of the support set: {said:.150}{advice}"
+                f"{self.uri}: cannot {what} this table of the support set: {said}{advice}"
             ) from error
 
     def exists(self) -> bool:
@@ -144,6 +145,16 @@ class Table:
                 if len(rows):
                     yield rows
             return
+
+    def has_lost_newest(self) -> bool:
+        """Whether Lance, which notes the newest version beside the others, remembers a newer one than there is."""
+        if self.folder is None:
+            return False
+        try:
+            noted = int(read_json(self.folder / "_versions" / "latest_version_hint.json")["version"])
+        except (OSError, ValueError, LookupError, TypeError):  # it is only a hint
+            return False
+        return noted > max((version for version, _ in self._manifests()), default=0)
 
     def merge_files(self, limit: int) -> None:
         """Keep a table of many small appends quick to read."""
@@ -335,8 +346,9 @@ class KeyedTable(Table):
         dataset, places = self.places(names)
         if (places >= 0).all():
             try:
-                return read(dataset, places)
-            except (OSError, ValueError, RuntimeError):  # has another process compacted this version away?
+                with self.doing("read"):
+                    return read(dataset, places)
+            except SupportError:  # has another process compacted this version away?
                 self._follow(afresh=True)
                 dataset, places = self.places(names)
         if (places < 0).any():
