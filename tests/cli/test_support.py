@@ -194,7 +194,7 @@ sys.exit(run(["support", "build", "model", "reviews.train.jsonl"]))
 @pytest.mark.slow
 def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, done = random.Random(4), []
-    key = documents_key(labelled(read_documents("reviews.train.jsonl"), Auditor.open("model").labels))
+    key = documents_key(labelled(read_documents("reviews.train.jsonl"), Auditor.open("model").model))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     for parts in (1, 1, 3):
         process = subprocess.Popen(
