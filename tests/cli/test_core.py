@@ -264,6 +264,10 @@ def test_an_overwritten_model_and_its_support_set(
     assert "with its support set, is now" in capsys.readouterr().err
     assert (tmp_path / "model.bak-1" / "support").is_dir()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "model.bak-1"]
+    (out / "support").mkdir()
+    assert run(["train", *arguments, "--no-backup"]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "model.bak-1"]
+    assert not (out / "support").exists()
 
 
 def test_the_demo_replaces_only_its_own_models(

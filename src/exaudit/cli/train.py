@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-ENCODER, HEAD, TRAINING, DECISIONS = "Encoder", "Head", "Training", "Decisions"
+ENCODER, HEAD, TRAINING, DECISIONS, FILES = "Encoder", "Head", "Training", "Decisions", "Files"
 WORSE = 0.01  # of F1 on the dev documents: less is not a clear difference
 
 
@@ -130,6 +130,13 @@ def train(
             rich_help_panel=DECISIONS,
         ),
     ] = None,
+    backup: Annotated[
+        bool,
+        typer.Option(
+            help="With --overwrite, keep a model that has a support set, or files of yours, as OUT.bak-1, or not.",
+            rich_help_panel=FILES,
+        ),
+    ] = True,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
     from exaudit._files import make_folder, sync
@@ -184,7 +191,7 @@ def train(
     options = RunOptions(work, resume, lambda record: _report(record, settings.head_epochs))
     try:
         model = fit(settings, documents, held_out, init=start, options=options)
-        aside = save_model(model, out, overwrite=overwrite)
+        aside = save_model(model, out, overwrite=overwrite, backup=backup)
     except BaseException:
         if any(work.iterdir()):
             say(f"what was trained so far is kept in {work}; go on with the same command and --resume")

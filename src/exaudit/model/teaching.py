@@ -41,11 +41,11 @@ def taught(job: Job, encoder: Transformer) -> Trained:
     teacher, history, scores = _teacher(job, start.copy(encoder.layers))
 
     own_labels = pseudo_labels(scores, job.data.labels.class_targets(len(job.labels)))
-    lessons = replace(job.data, labels=replace(job.data.labels, token_targets=own_labels))
+    pseudo_labelled = replace(job.data, labels=replace(job.data.labels, token_targets=own_labels))
     fresh = start.copy(upper_layers(settings, encoder))
     config = tuning_config(fresh, job.data, "document+token", seed=settings.seed, epochs=3, rate=2e-4)
     head = job.new_head(fresh, pool="none")
-    student = tune_or_resume(fresh, head, lessons, config, job.options, "student")
+    student = tune_or_resume(fresh, head, pseudo_labelled, config, job.options, "student")
 
     dev = [job.dev.encoded(settings, one.encoder) for one in (teacher, student)]
     merits = [_merit(one.head, seen, job) for one, seen in zip((teacher, student), dev, strict=True)]
