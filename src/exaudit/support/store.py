@@ -215,7 +215,7 @@ class LanceSupportSet(SupportSet):
             with self._documents.doing("read"):
                 some = f"batch IN ({', '.join(map(str, missing))})" if len(missing) < 100 else None
                 rows = documents.to_table(columns=_NARROW, filter=some)
-            self._narrow.update(_by_batch(rows))
+                self._narrow.update(_by_batch(rows))
         return self._narrow
 
     def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
