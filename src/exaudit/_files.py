@@ -93,6 +93,8 @@ def make_folder(path: Path) -> None:
     """Make a folder and those above it, where they are not there."""
     if path.is_dir():
         return
+    if path.exists():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     make_folder(path.parent)
     path.mkdir(exist_ok=True)
     sync(path.parent)

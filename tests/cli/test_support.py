@@ -16,6 +16,7 @@ from pathlib import Path
 import lance
 import pytest
 
+from exaudit._checksum import read_sealed, write_sealed
 from exaudit.audit import Auditor
 from exaudit.audit.edits import documents_key, labelled
 from exaudit.cli import run
@@ -38,9 +39,9 @@ def test_verify_names_the_damaged_document(built: Path, cli: Cli, fails: Cli) ->
     assert "is whole: " in cli("support", "verify", "model")
     documents = lance.dataset("model/support/documents.lance")
     documents.update({"text": "'something else'"}, where=f"id = '{DOCUMENT}'")
-    head = json.loads(Path("model/support/head.json").read_text())
-    head["tables"]["documents"] = lance.dataset("model/support/documents.lance").version
-    Path("model/support/head.json").write_text(json.dumps(head | {"checksum": None}))
+    head = read_sealed("model/support/head.json")
+    head["tables"]["documents"] = lance.dataset("model/support/documents.lance").version  # it counts
+    write_sealed("model/support/head.json", head)
     assert f"document '{DOCUMENT}' is damaged" in fails("support", "verify", "model")
     assert "there is no support set here" in fails("support", "verify", "model", "--support", "elsewhere")
 
@@ -193,7 +194,7 @@ sys.exit(run(["support", "build", "model", "reviews.train.jsonl"]))
 @pytest.mark.slow
 def test_killed_builds_go_on(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, done = random.Random(4), []
-    key = documents_key(labelled(read_documents("reviews.train.jsonl"), Auditor.open("model").labels))
+    key = documents_key(labelled(read_documents("reviews.train.jsonl"), Auditor.open("model").model))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     for parts in (1, 1, 3):
         process = subprocess.Popen(

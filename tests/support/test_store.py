@@ -87,7 +87,7 @@ def test_kill_at_any_moment(tmp_path: Path) -> None:
         writer = start(WRITER, tmp_path / "s")
         assert writer.stdout is not None
         writer.stdout.readline()
-        time.sleep(draw.uniform(0, 0.15))
+        time.sleep(draw.uniform(0, 0.4))
         writer.send_signal(signal.SIGKILL)
         acknowledged = [int(line) for line in writer.communicate()[0].split()]
         support = LanceSupportSet.open(tmp_path / "s")
@@ -97,7 +97,7 @@ def test_kill_at_any_moment(tmp_path: Path) -> None:
         assert [edit.version for edit in support.log()] == [edit.version for edit in expected.log()]
         assert support.version == expected.version
         support.verify()
-    assert support.number > 8
+    assert support.number > 4  # an edit has to wait for the disk
 
 
 ADDER = (

@@ -107,7 +107,7 @@ class _FolderHead(Head):
         self._lock = FileLock(folder / ".lock")
 
     def exists(self) -> bool:
-        return self._file.exists() or self._until_0_1.exists()
+        return self._file.exists() or (self._folder / "head.lance").is_dir()
 
     def entry(self) -> str:
         head = self._read()
