@@ -73,6 +73,7 @@ def test_lost_edits_are_told(stored: LanceSupportSet) -> None:
 def test_without_its_head(stored: LanceSupportSet) -> None:
     stored.remove("a")
     (Path(stored.where) / "head.json").unlink()
+    assert LanceSupportSet.exists(stored.where)  # so that nobody goes on as if there were none
     with pytest.raises(SupportError, match=r"lost its head\.json; go back to what is good"):
         LanceSupportSet.open(stored.where)
     assert repair(stored.where).documents == 2

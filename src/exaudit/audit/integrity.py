@@ -71,7 +71,7 @@ def _weights(folder: Path, encoder: str | None) -> str:
 def _support(folder: Path, location: str, *, named: bool) -> str | None:
     from exaudit.support.store import LanceSupportSet
 
-    if not (named or LanceSupportSet.exists(location) or (folder / "support" / "log.lance").exists()):
+    if not (named or LanceSupportSet.exists(location)):
         return None  # the model has none, and none was asked for
     try:
         place = ModelPlace.of(folder, location)

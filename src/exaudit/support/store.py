@@ -73,8 +73,9 @@ class LanceSupportSet(SupportSet):
 
     @classmethod
     def exists(cls, location: str | os.PathLike[str]) -> bool:
-        """Whether there is a support set at this location."""
-        return cls(location)._head.exists()
+        """Whether there is a support set at this location, or what is left of one that was damaged."""
+        support = cls(location)
+        return support._head.exists() or support._has_log()
 
     @classmethod
     def create(
@@ -129,7 +130,7 @@ class LanceSupportSet(SupportSet):
         """The set at a location; one made for another model, width or label set than asked for is refused."""
         support = cls(location)
         if not support._head.exists():
-            if folder_of(support._log.uri) and os.path.isdir(support._log.uri):
+            if support._has_log():
                 raise SupportError(f"{location}: the support set here has lost its head.json; {REPAIR}")
             raise SupportError(f"{location}: there is no support set here; build one first")
         support.refresh()
@@ -140,6 +141,9 @@ class LanceSupportSet(SupportSet):
         support._check()
         support._head.tidy()
         return support
+
+    def _has_log(self) -> bool:
+        return self._log.folder is not None and self._log.folder.is_dir()
 
     def _check(self) -> None:
         """Refuse tables that do not hold what the log says."""
@@ -211,7 +215,7 @@ class LanceSupportSet(SupportSet):
             with self._documents.doing("read"):
                 some = f"batch IN ({', '.join(map(str, missing))})" if len(missing) < 100 else None
                 rows = documents.to_table(columns=_NARROW, filter=some)
-            self._narrow.update(_by_batch(rows))
+                self._narrow.update(_by_batch(rows))
         return self._narrow
 
     def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:

@@ -81,6 +81,7 @@ class Answers:
         if reference:
             found = [a.views[0].neighbours for a in auditor.iter_label(reference, total=len(reference))]
             near = np.concatenate([n.distances[:, 0] for n in found if n is not None]).astype(np.float64)
+        auditor.wait_verified()
         return cls(auditor.model, auditor, answers, near, title)
 
     @property
