@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -46,6 +47,18 @@ def support(request: pytest.FixtureRequest, tmp_path: Path) -> SupportSet:
     if request.param == "memory":
         return MemorySupportSet.create(width=4, labels=LABELS, model="m")
     return LanceSupportSet.create(tmp_path / "support", width=4, labels=LABELS, model="m")
+
+
+@pytest.fixture
+def unsealed() -> Callable[[LanceSupportSet], None]:
+    """Forgets the checksums of a set's files, so that damage has to be found by what is in them."""
+
+    def forget(support: LanceSupportSet) -> None:
+        path = Path(support.where) / "head.json"
+        head = json.loads(path.read_text())
+        path.write_text(json.dumps({"head": head["head"], "tables": head["tables"]}))
+
+    return forget
 
 
 @pytest.fixture

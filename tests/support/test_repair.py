@@ -80,10 +80,13 @@ def test_without_its_head(stored: LanceSupportSet) -> None:
     assert LanceSupportSet.open(stored.where).ids == ("b", "c")
 
 
-def test_labels_that_cannot_be_proved_are_not_believed(stored: LanceSupportSet, batch_of: BatchOf) -> None:
+def test_labels_that_cannot_be_proved_are_not_believed(
+    stored: LanceSupportSet, batch_of: BatchOf, unsealed: Callable[[LanceSupportSet], None]
+) -> None:
     """A digest is part of the version's name: with one that is wrong, its batch cannot be proved."""
     stored.add(batch_of(["d", "e"], tokens=2))
     spoil(stored, "documents.lance/data/*", stored._state.digests[4])
+    unsealed(stored)
     with pytest.raises(SupportError, match="not those that its log tells of"):
         LanceSupportSet.open(stored.where)
     told = repair(stored.where)

@@ -412,12 +412,15 @@ def test_damage(stored: LanceSupportSet, table: str, damage: str) -> None:
         LanceSupportSet.open(stored.where)
 
 
-def test_verify_finds_a_changed_vector(stored: LanceSupportSet) -> None:
+def test_verify_finds_a_changed_vector(
+    stored: LanceSupportSet, unsealed: Callable[[LanceSupportSet], None]
+) -> None:
     vector = stored.vectors([4])[0].tobytes()
     [file] = Path(stored.where).glob("exemplars.lance/data/*")
     content = file.read_bytes()
     assert content.count(vector) == 1
     file.write_bytes(content.replace(vector, bytes(len(vector))))
+    unsealed(stored)
     damaged = LanceSupportSet.open(stored.where)
     with pytest.raises(SupportError, match="document 'b' is damaged"):
         damaged.verify()

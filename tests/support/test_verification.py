@@ -12,38 +12,51 @@ import pytest
 
 from exaudit.audit.index import ExemplarIndex
 from exaudit.errors import SupportError
-from exaudit.support import verification
+from exaudit.support import tables, verification
 from exaudit.support.exemplars import SupportBatch
 from exaudit.support.memory import MemorySupportSet
 from exaudit.support.store import LanceSupportSet
 from exaudit.support.verification import Verification
 
 BatchOf = Callable[..., SupportBatch]
+Spoil = Callable[[LanceSupportSet, int], LanceSupportSet]
 
 
-def spoil(support: LanceSupportSet, row: int) -> LanceSupportSet:
-    """Flip a bit of a vector; gives the set as it is opened anew."""
-    vector = support.vectors([row])[0].tobytes()
-    (file,) = (p for p in Path(support.where).glob("exemplars.lance/data/*") if vector in p.read_bytes())
-    file.write_bytes(file.read_bytes().replace(vector, bytes([vector[0] ^ 1]) + vector[1:]))
-    return LanceSupportSet.open(support.where)
+@pytest.fixture
+def spoil(unsealed: Callable[[LanceSupportSet], None]) -> Spoil:
+    """Flips a bit of a vector; gives the set as it is opened anew."""
+
+    def flip(support: LanceSupportSet, row: int) -> LanceSupportSet:
+        vector = support.vectors([row])[0].tobytes()
+        (file,) = (p for p in Path(support.where).glob("exemplars.lance/data/*") if vector in p.read_bytes())
+        file.write_bytes(file.read_bytes().replace(vector, bytes([vector[0] ^ 1]) + vector[1:]))
+        with pytest.raises(SupportError, match=r"exemplars\.lance.* the checksum of its files differs"):
+            LanceSupportSet.open(support.where)
+        unsealed(support)
+        return LanceSupportSet.open(support.where)
+
+    return flip
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_flipped_bit_is_an_error_before_the_first_answer(stored: LanceSupportSet, stream: bool) -> None:
+def test_a_flipped_bit_is_an_error_before_the_first_answer(
+    stored: LanceSupportSet, spoil: Spoil, stream: bool
+) -> None:
     ExemplarIndex(LanceSupportSet.open(stored.where), stream=stream)
     with pytest.raises(SupportError, match="document 'b' is damaged"):
         ExemplarIndex(spoil(stored, 4), stream=stream)
 
 
-def test_a_document_is_compared_when_it_is_read(stored: LanceSupportSet) -> None:
+def test_a_document_is_compared_when_it_is_read(stored: LanceSupportSet, spoil: Spoil) -> None:
     support = spoil(stored, 4)
     assert support.document("a").id == "a"
     with pytest.raises(SupportError, match="document 'b' is damaged"):
         support.document("b")
 
 
-def test_what_was_added_since_is_compared_too(stored: LanceSupportSet, batch_of: BatchOf) -> None:
+def test_what_was_added_since_is_compared_too(
+    stored: LanceSupportSet, batch_of: BatchOf, spoil: Spoil
+) -> None:
     reader = LanceSupportSet.open(stored.where)
     index = ExemplarIndex(reader)
     stored.add(batch_of(["d"], tokens=2))
@@ -53,7 +66,7 @@ def test_what_was_added_since_is_compared_too(stored: LanceSupportSet, batch_of:
         index.follow(reader)
 
 
-def test_in_the_background(stored: LanceSupportSet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_the_background(stored: LanceSupportSet, spoil: Spoil, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers come at once; once the damage is found, the next question is an error."""
     monkeypatch.setattr(verification, "_AT_ONCE", 0)
     start = threading.Event()
@@ -93,11 +106,12 @@ def test_a_set_in_memory_needs_none(batch_of: BatchOf) -> None:
     assert Verification(support, np.zeros((0, 4), np.float32)).done
 
 
-def test_the_log_is_a_chain(stored: LanceSupportSet) -> None:
+def test_the_log_is_a_chain(stored: LanceSupportSet, unsealed: Callable[[LanceSupportSet], None]) -> None:
     """Each id is the hash of the entry and of all before it; a change anywhere is noticed."""
     stored.remove("a", reason="why not")
     (file,) = (p for p in Path(stored.where).glob("log.lance/data/*") if b"why not" in p.read_bytes())
     file.write_bytes(file.read_bytes().replace(b"why not", b"why now"))
+    unsealed(stored)
     with pytest.raises(SupportError, match="the log of the support set was changed after it was written"):
         LanceSupportSet.open(stored.where)
 
@@ -115,3 +129,36 @@ def test_a_panic_of_lance_is_an_error_of_ours(
     monkeypatch.setattr(lance.LanceDataset, "take", take)
     with pytest.raises(SupportError, match="its content makes no sense; if it is damaged, go back"):
         support.document("a")
+
+
+@pytest.mark.parametrize("table", ["log", "documents", "exemplars"])
+@pytest.mark.parametrize("part", ["data", "_versions"])
+def test_files_are_compared_before_lance_reads_them(stored: LanceSupportSet, table: str, part: str) -> None:
+    """Some damage makes Lance end the process."""
+    stored.remove("a")
+    files = sorted(Path(stored.where).glob(f"{table}.lance/{part}/*"))
+    newest = files[0] if part == "_versions" else files[-1]  # manifests are numbered downwards
+    content = newest.read_bytes()
+    newest.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    with pytest.raises(SupportError, match=r"the checksum of its (files|manifest) differs"):
+        LanceSupportSet.open(stored.where)
+    newest.write_bytes(content)
+    LanceSupportSet.open(stored.where).verify()
+
+
+def test_of_a_large_file_the_end_is_compared(
+    tmp_path: Path, batch_of: BatchOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "_WHOLE", 100)
+    monkeypatch.setattr(tables, "_END", 50)
+    where = tmp_path / "support"
+    LanceSupportSet.create(where, width=4, labels=("negative", "positive"), model="m").add(
+        batch_of(["d"], tokens=3)
+    )
+    (file,) = (where / "exemplars.lance" / "data").iterdir()
+    content = file.read_bytes()
+    file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    LanceSupportSet(where)._exemplars.latest()
+    file.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    with pytest.raises(SupportError, match="checksum of its files"):
+        LanceSupportSet(where)._exemplars.latest()

@@ -54,6 +54,10 @@ class Head(ABC):
         """The version of a table that counts; None for the newest."""
         return None
 
+    def checksum(self, table: str) -> str | None:
+        """The checksum of the files of that version; None where it is not known."""
+        return None
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """To be held by who writes to the tables."""
@@ -117,6 +121,10 @@ class _FolderHead(Head):
         head = self._read()
         return None if head is None else int(head["tables"][table])
 
+    def checksum(self, table: str) -> str | None:
+        head = self._read()
+        return None if head is None else head.get("checksums", {}).get(table)
+
     def _read(self) -> dict[str, Any] | None:
         """None in a set that was written by 0.1, and not edited since."""
         try:
@@ -150,7 +158,8 @@ class _FolderHead(Head):
         versions = {name: version for name, (version, _) in written.items()}
         with self._trying():
             sync_all([path for _, paths in written.values() for path in paths])
-            write_sealed(self._file, {"head": entry, "tables": versions})
+            checksums = {name: table.checksum() for name, table in self._tables.items()}
+            write_sealed(self._file, {"head": entry, "tables": versions, "checksums": checksums})
 
     @contextmanager
     def writing(self) -> Iterator[None]:

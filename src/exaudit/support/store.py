@@ -52,18 +52,22 @@ class LanceSupportSet(SupportSet):
     def __init__(self, location: str | os.PathLike[str]) -> None:
         super().__init__(os.fspath(location))
         folder = self.where.rstrip("/")
-        self._log = Table(f"{folder}/log.lance", lambda: self._head.version("log"))
+        self._log = Table(
+            f"{folder}/log.lance", lambda: self._head.version("log"), lambda: self._head.checksum("log")
+        )
         self._documents = KeyedTable(
             f"{folder}/documents.lance",
             ["batch", "document"],
             lambda *keys: _numbers(self._state, *keys),
             lambda: self._head.version("documents"),
+            lambda: self._head.checksum("documents"),
         )
         self._exemplars = KeyedTable(
             f"{folder}/exemplars.lance",
             ["batch", "document", "position"],
             lambda *keys: _rows(self._state, *keys),
             lambda: self._head.version("exemplars"),
+            lambda: self._head.checksum("exemplars"),
         )
         tables = {"exemplars": self._exemplars, "documents": self._documents, "log": self._log}
         self._head = head_of(self.where, tables)

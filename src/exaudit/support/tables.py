@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import errno
+import hashlib
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +29,7 @@ from exaudit.support.history import REPAIR
 __all__ = ["KeyedTable", "Table", "folder_of", "matrix"]
 
 Numbers = npt.NDArray[np.int64]
+_WHOLE, _END = 4 << 20, 1 << 16  # bytes of a file that is compared whole, and of the end of a larger one
 _FOLDERS = ("data", "_deletions", "_transactions", "_versions")  # of a table
 
 
@@ -41,15 +44,22 @@ class Table:
 
     pinned : the version that counts, where there is one; without, it is the newest. What is newer than the pinned
         version was written by an edit that has not ended, or never will: nobody reads it.
+    expected : the checksum of its files, where it is known. They are compared before Lance looks into them: what makes
+        no sense to it can end the process.
     """
 
     def __init__(
-        self, uri: str, pinned: Callable[[], int | None] = lambda: None, rows_per_file: int = 1 << 20
+        self,
+        uri: str,
+        pinned: Callable[[], int | None] = lambda: None,
+        expected: Callable[[], str | None] = lambda: None,
+        rows_per_file: int = 1 << 20,
     ) -> None:
         self.uri, self.rows_per_file = uri, rows_per_file
         self.folder = folder_of(uri)
-        self._pinned = pinned
+        self._pinned, self._expected = pinned, expected
         self._dataset: Any = None
+        self._sums: dict[Path, str] = {}  # of files, which never change
 
     @contextmanager
     def doing(self, what: str) -> Iterator[None]:
@@ -88,18 +98,48 @@ class Table:
         """The version of the table that counts."""
         with self.doing("read"):
             while True:
-                version = self._pinned()
+                version, expected = self._pinned(), self._expected()
                 try:
-                    if self._dataset is None:
-                        self._dataset = lance.dataset(self.uri, version=version)
+                    if self._dataset is None or (version is not None and version != self._dataset.version):
+                        self._dataset = self._open(version, expected)
                     elif version is None:
                         self._dataset.checkout_latest()
-                    elif version != self._dataset.version:
-                        self._dataset = self._dataset.checkout_version(version)
                     return self._dataset
-                except (OSError, ValueError):
-                    if self._pinned() == version:  # else another process has just compacted the table
+                except (OSError, ValueError):  # unless another process has just compacted the table
+                    if (self._pinned(), self._expected()) == (version, expected):
                         raise
+
+    def _open(self, version: int | None, expected: str | None) -> Any:
+        """Open a version whose files have the checksum expected."""
+        if expected is None or version is None:
+            return lance.dataset(self.uri, version=version)
+        manifest, files = expected[:64], expected[64:]
+        if self._manifest_sum(version) != manifest:
+            raise ValueError("the checksum of its manifest differs")
+        dataset = lance.dataset(self.uri, version=version)
+        if self._files_sum(dataset) != files:
+            raise ValueError("the checksum of its files differs")
+        return dataset
+
+    def checksum(self) -> str:
+        """Of the files of the newest version."""
+        newest = self.newest()
+        with self.doing("read"):
+            return self._manifest_sum(newest.version) + self._files_sum(newest)
+
+    def _manifest_sum(self, version: int) -> str:
+        manifest = dict(self._manifests()).get(version)
+        if manifest is None:
+            raise OSError(f"its version {version} is gone")
+        return hashlib.sha256(manifest.read_bytes()).hexdigest()
+
+    def _files_sum(self, dataset: Any) -> str:
+        lines = []
+        for file in sorted(self._files(dataset)):
+            if file not in self._sums:
+                self._sums[file] = _file_sum(file)
+            lines.append(f"{file.name} {self._sums[file]}\n")
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def newest(self) -> Any:
         """The last version that was written, for those who write more."""
@@ -278,8 +318,9 @@ class KeyedTable(Table):
         keys: Sequence[str],
         locate: Callable[..., Numbers],
         pinned: Callable[[], int | None] = lambda: None,
+        expected: Callable[[], str | None] = lambda: None,
     ) -> None:
-        super().__init__(uri, pinned)
+        super().__init__(uri, pinned, expected)
         self.keys, self._locate = keys, locate
         self._snapshot: tuple[Any, list[tuple[int, int]], Numbers] = (None, [], np.zeros(0, np.int64))
 
@@ -367,6 +408,15 @@ class KeyedTable(Table):
         for key, places in plan.items():
             if places is not None:
                 self.delete(f"batch = {key} AND document IN ({', '.join(map(str, places))})")
+
+
+def _file_sum(file: Path) -> str:
+    """Of a large file the end, where Lance keeps what it needs to make sense of the rest; the rest is vectors, which
+    are compared when they are read."""
+    with open(file, "rb") as content:
+        size = content.seek(0, os.SEEK_END)
+        content.seek(0 if size <= _WHOLE else size - _END)
+        return f"{size} {hashlib.sha256(content.read()).hexdigest()}"
 
 
 def matrix(vectors: Any) -> npt.NDArray[Any]:
