@@ -45,7 +45,7 @@ class ExactSearch:
 
     vectors     (S, M) float32 or float16, an array or a memory map; it is neither copied nor changed
     directions  principal directions of the bound: a number, 0 for flat search, or "auto" to have it tuned
-    stream      leave the vectors where they are (a memory map, the host) and read them in blocks
+    stream      leave the vectors where they are (a mapped file, the host) and read them anew for every batch of queries
 
     Rows are numbered from 0 in the order they came, and a number is never given twice. Edits count at once.
     """
