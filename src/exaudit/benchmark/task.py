@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from exaudit.data.columns import listed
 from exaudit.data.document import Document, Label
 from exaudit.data.labels import LabelSet
+from exaudit.data.notes import Notes
 from exaudit.data.readers import read_documents
 from exaudit.data.sample import SampleKind, sample_splits
 from exaudit.data.spelling import folded
@@ -149,7 +150,11 @@ class Task:
 
 
 def read_tasks(
-    folder: str | os.PathLike[str], names: Sequence[str] | None = None, *, limit: int | None = None
+    folder: str | os.PathLike[str],
+    names: Sequence[str] | None = None,
+    *,
+    limit: int | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> list[Task]:
     """The tasks of a folder, by name: files NAME.SPLIT.ENDING, or folders NAME with files SPLIT.ENDING, where SPLIT is
     train, dev (which may be missing) or test. Other files are passed over.
@@ -162,6 +167,8 @@ def read_tasks(
         Only these tasks.
     limit
         Take only so many documents of each split.
+    tell
+        Hears of the files' harmless oddities; without it, they are issued as `DataWarning`.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -176,7 +183,8 @@ def read_tasks(
         )
     if unknown := sorted(set(names or ()) - found.keys()):
         raise SettingError(f"{folder} has no task {unknown[0]!r}; its tasks are {listed(sorted(found))}")
-    return [_read(name, found[name], folder, limit) for name in sorted(found) if not names or name in names]
+    wanted = [name for name in sorted(found) if not names or name in names]
+    return [_read(name, found[name], folder, limit, tell) for name in wanted]
 
 
 def sample_task(kind: str, *, limit: int | None = None) -> Task:
@@ -204,7 +212,13 @@ def _find(folder: Path) -> dict[str, dict[str, list[Path]]]:
     return found
 
 
-def _read(name: str, files: Mapping[str, list[Path]], folder: Path, limit: int | None) -> Task:
+def _read(
+    name: str,
+    files: Mapping[str, list[Path]],
+    folder: Path,
+    limit: int | None,
+    tell: Callable[[str], None] | None,
+) -> Task:
     for split in SPLITS:
         own = files.get(split, [])
         if not own and split != "dev":
@@ -214,7 +228,12 @@ def _read(name: str, files: Mapping[str, list[Path]], folder: Path, limit: int |
             both = listed([path.name for path in own])
             raise DataError(f"the task {name!r} has more than one {split} file: {both}; keep one", folder)
     paths = {split: own[0] for split, own in files.items()}
-    read = {split: read_documents(path) for split, path in paths.items()}
+    read = {}
+    for split, path in paths.items():
+        notes = None if tell is None else Notes(path)
+        read[split] = read_documents(path, need_labels=True, notes=notes)
+        for line in () if notes is None or tell is None else notes.warnings():
+            tell(line)
     return Task.of(name, read["train"], read.get("dev"), read["test"], limit=limit, paths=paths)
 
 
