@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import cued, reviews
 
 from exaudit.benchmark.task import SPLITS, Task, read_tasks, sample_task
 from exaudit.data.document import Document
 from exaudit.errors import DataError, SettingError
+from tiny import cued, reviews
 
 
 def rows(documents: Sequence[Document], *leave_out: str) -> str:

@@ -91,6 +91,8 @@ class Task:
         """
         if limit is not None and limit < 1:
             raise SettingError(f"`limit` is {limit}; it must be 1 or more")
+        if not name or "/" in name or name.startswith("."):
+            raise SettingError(f"a task cannot be called {name!r}; its name is that of files")
         paths = paths or {}
         given = {"train": train, "test": test} if dev is None else {"train": train, "dev": dev, "test": test}
         splits = {split: _draw(documents, limit) for split, documents in given.items()}
@@ -228,13 +230,18 @@ def _read(
             both = listed([path.name for path in own])
             raise DataError(f"the task {name!r} has more than one {split} file: {both}; keep one", folder)
     paths = {split: own[0] for split, own in files.items()}
-    read = {}
-    for split, path in paths.items():
-        notes = None if tell is None else Notes(path)
-        read[split] = read_documents(path, need_labels=True, notes=notes)
-        for line in () if notes is None or tell is None else notes.warnings():
-            tell(line)
+    read = {split: _documents(path, tell) for split, path in paths.items()}
     return Task.of(name, read["train"], read.get("dev"), read["test"], limit=limit, paths=paths)
+
+
+def _documents(path: Path, tell: Callable[[str], None] | None) -> list[Document]:
+    if tell is None:
+        return read_documents(path, need_labels=True)
+    notes = Notes(path)
+    documents = read_documents(path, need_labels=True, notes=notes)
+    for line in notes.warnings():
+        tell(line)
+    return documents
 
 
 def _draw(documents: Sequence[Document], limit: int | None) -> list[Document]:
@@ -265,7 +272,9 @@ def _labelled(
         if classes is None:
             raise _error(name, f"a document of {split} has no label; give it one", path, document.line)
         several = tuple(labels.names[c] for c in classes)
-        found.append(replace(document, label=several if labels.kind == "multilabel" else several[0]))
+        # Tokens that were labelled are given: nobody may cut the text anew once the labels are taken away.
+        cut = document.cut if document.token_labels is None else None
+        found.append(replace(document, label=several if labels.kind == "multilabel" else several[0], cut=cut))
     return found
 
 
