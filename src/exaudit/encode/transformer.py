@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from exaudit._arrays import ranges
@@ -73,6 +74,8 @@ class Transformer:
             raise EncoderError(
                 f"{name} takes {_positions(self.module)} positions; its special tokens fill them all"
             )
+        if tokenizer.mask is not None and tokenizer.mask >= self.module.get_input_embeddings().num_embeddings:
+            tokenizer.mask = None  # a name without a vector
         self._loaded = self._version()
 
     @classmethod
@@ -145,9 +148,15 @@ class Transformer:
         """One batch in the given order; differentiable while the module trains."""
         return self.on_the_fly(token_lists).packed(range(len(token_lists)))
 
-    def on_the_fly(self, token_lists: Sequence[Sequence[str]]) -> OnTheFlyFeatures:
-        """Documents to be packed batch by batch, their words cut into pieces once."""
-        return OnTheFlyFeatures(self, self.pieces(token_lists))
+    def on_the_fly(
+        self, token_lists: Sequence[Sequence[str]], *, erased: Sequence[NDArray[np.bool_]] | None = None
+    ) -> OnTheFlyFeatures:
+        """Documents to be packed batch by batch, their words cut into pieces once.
+
+        erased : whether each word (N,) is hidden: masked, or left out by an encoder that knows no mask.
+        """
+        pieces = self.pieces(token_lists)
+        return OnTheFlyFeatures(self, pieces if erased is None else self._tokenizer.erase(pieces, erased))
 
     def batches(
         self,
