@@ -41,6 +41,7 @@ class Refuse:
 sys.meta_path.insert(0, Refuse())
 import exaudit.encode, exaudit.encode.cache, exaudit.encode.transformer, exaudit.head.training, exaudit.head.tuning
 import exaudit.support.search, exaudit.support.memory, exaudit.decide
+import exaudit.benchmark.measures, exaudit.benchmark.task
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -68,7 +69,19 @@ def test_the_lowest_versions_are_those_that_are_tested() -> None:
         assert (name, tested.get(name)) == (name, BOUNDS[name])
 
 
-ROOMS = ("data", "encode", "head", "model", "support", "decide", "audit", "analyse", "experiments", "cli")
+ROOMS = (
+    "data",
+    "encode",
+    "head",
+    "model",
+    "support",
+    "decide",
+    "audit",
+    "analyse",
+    "experiments",
+    "benchmark",
+    "cli",
+)
 
 
 def test_no_room_knows_a_later_one_and_no_module_itself() -> None:
