@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 
 from exaudit.benchmark.explainers.classifier import Classifier, Floats, Reading
@@ -23,7 +24,7 @@ def attention(classifier: Classifier, reading: Reading) -> Floats:
     weights = output.attentions[-1].float().mean(1)  # (W, L, L) from, to
     given = (weights * reading.pooled[:, :, None]).sum(1) / reading.pooled.sum()  # (W, L)
     words = reading.by_word(given)
-    return words - words.mean()
+    return np.asarray(words - words.mean())
 
 
 @contextmanager

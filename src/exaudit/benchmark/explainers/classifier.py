@@ -31,6 +31,7 @@ __all__ = ["Classifier", "MeanHead", "Reading"]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+EPOCHS, RATE = 2, 1e-4  # as our own encoders are tuned
 DROPOUT = 0.1  # of the pooled vector, as in the classifiers of Transformers
 _POSITIONS = {"cpu": 2048, "cuda": 65536}  # that go through the Transformer at once, without gradients
 
@@ -138,7 +139,7 @@ class Classifier:
     ) -> Classifier:
         """Tune a copy of the encoder with a linear layer on its last layer."""
         data = Split.of([d.without_token_labels() for d in documents], labels, None)
-        config = tuning_config(encoder, data, "document", seed=seed, epochs=2, rate=1e-4)
+        config = tuning_config(encoder, data, "document", seed=seed, epochs=EPOCHS, rate=RATE)
         own = encoder.copy([int(encoder.module.config.num_hidden_layers)])
         generator = torch.Generator().manual_seed(seed)
         head = MeanHead(MeanConfig(own.dimension), generator=generator).to(own.device)
@@ -151,7 +152,7 @@ class Classifier:
         return Reading.of(self.encoder, tokens)
 
     def embed(self, reading: Reading, keep: Tensor | None = None) -> Tensor:
-        """The input embeddings (S, W, L, E): of the document itself, or with all words masked but those to keep (S, N)."""
+        """The input embeddings (S, W, L, E) of the document, or with all words masked but those to keep (S, N)."""
         ids, shapes = reading.ids[None], reading.shapes[None]  # (1, W, L) each
         if keep is not None:
             hidden = ~keep[:, reading.words.clamp(min=0)] & (reading.words >= 0)  # (S, W, L)
@@ -174,9 +175,10 @@ class Classifier:
     @torch.no_grad()
     def masked(self, reading: Reading, keep: Bools) -> Floats:
         """The log-odds of the document with all words masked but those to keep (S, N), many at once."""
-        chosen = torch.from_numpy(keep).to(self.encoder.device)
+        chosen, size = torch.from_numpy(keep).to(self.encoder.device), self.at_once(reading)
         parts = [
-            self.logits(self.embed(reading, own), reading) for own in chosen.split(self.at_once(reading))
+            self.logits(self.embed(reading, chosen[first : first + size]), reading)
+            for first in range(0, len(chosen), size)
         ]
         return cast("Floats", torch.cat(parts).double().cpu().numpy())  # (S,)
 

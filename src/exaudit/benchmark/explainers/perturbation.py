@@ -24,7 +24,7 @@ def occlusion(classifier: Classifier, reading: Reading) -> Floats:
     count = len(reading.tokens)
     keep = np.vstack([np.ones((1, count), np.bool_), ~np.eye(count, dtype=np.bool_)])  # (N + 1, N)
     outputs = classifier.masked(reading, keep)
-    return outputs[0] - outputs[1:]
+    return np.asarray(outputs[0] - outputs[1:])
 
 
 def lime(classifier: Classifier, reading: Reading) -> Floats:
