@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from exaudit.data.columns import listed
 from exaudit.data.document import Document, Label
 from exaudit.data.labels import LabelSet
+from exaudit.data.notes import Notes
 from exaudit.data.readers import read_documents
 from exaudit.data.sample import SampleKind, sample_splits
 from exaudit.data.spelling import folded
@@ -90,6 +91,8 @@ class Task:
         """
         if limit is not None and limit < 1:
             raise SettingError(f"`limit` is {limit}; it must be 1 or more")
+        if not name or "/" in name or name.startswith("."):
+            raise SettingError(f"a task cannot be called {name!r}; its name is that of files")
         paths = paths or {}
         given = {"train": train, "test": test} if dev is None else {"train": train, "dev": dev, "test": test}
         splits = {split: _draw(documents, limit) for split, documents in given.items()}
@@ -149,7 +152,11 @@ class Task:
 
 
 def read_tasks(
-    folder: str | os.PathLike[str], names: Sequence[str] | None = None, *, limit: int | None = None
+    folder: str | os.PathLike[str],
+    names: Sequence[str] | None = None,
+    *,
+    limit: int | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> list[Task]:
     """The tasks of a folder, by name: files NAME.SPLIT.ENDING, or folders NAME with files SPLIT.ENDING, where SPLIT is
     train, dev (which may be missing) or test. Other files are passed over.
@@ -162,6 +169,8 @@ def read_tasks(
         Only these tasks.
     limit
         Take only so many documents of each split.
+    tell
+        Hears of the files' harmless oddities; without it, they are issued as `DataWarning`.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -176,7 +185,8 @@ def read_tasks(
         )
     if unknown := sorted(set(names or ()) - found.keys()):
         raise SettingError(f"{folder} has no task {unknown[0]!r}; its tasks are {listed(sorted(found))}")
-    return [_read(name, found[name], folder, limit) for name in sorted(found) if not names or name in names]
+    wanted = [name for name in sorted(found) if not names or name in names]
+    return [_read(name, found[name], folder, limit, tell) for name in wanted]
 
 
 def sample_task(kind: str, *, limit: int | None = None) -> Task:
@@ -204,7 +214,13 @@ def _find(folder: Path) -> dict[str, dict[str, list[Path]]]:
     return found
 
 
-def _read(name: str, files: Mapping[str, list[Path]], folder: Path, limit: int | None) -> Task:
+def _read(
+    name: str,
+    files: Mapping[str, list[Path]],
+    folder: Path,
+    limit: int | None,
+    tell: Callable[[str], None] | None,
+) -> Task:
     for split in SPLITS:
         own = files.get(split, [])
         if not own and split != "dev":
@@ -214,8 +230,18 @@ def _read(name: str, files: Mapping[str, list[Path]], folder: Path, limit: int |
             both = listed([path.name for path in own])
             raise DataError(f"the task {name!r} has more than one {split} file: {both}; keep one", folder)
     paths = {split: own[0] for split, own in files.items()}
-    read = {split: read_documents(path) for split, path in paths.items()}
+    read = {split: _documents(path, tell) for split, path in paths.items()}
     return Task.of(name, read["train"], read.get("dev"), read["test"], limit=limit, paths=paths)
+
+
+def _documents(path: Path, tell: Callable[[str], None] | None) -> list[Document]:
+    if tell is None:
+        return read_documents(path, need_labels=True)
+    notes = Notes(path)
+    documents = read_documents(path, need_labels=True, notes=notes)
+    for line in notes.warnings():
+        tell(line)
+    return documents
 
 
 def _draw(documents: Sequence[Document], limit: int | None) -> list[Document]:
@@ -246,7 +272,9 @@ def _labelled(
         if classes is None:
             raise _error(name, f"a document of {split} has no label; give it one", path, document.line)
         several = tuple(labels.names[c] for c in classes)
-        found.append(replace(document, label=several if labels.kind == "multilabel" else several[0]))
+        # Tokens that were labelled are given: nobody may cut the text anew once the labels are taken away.
+        cut = document.cut if document.token_labels is None else None
+        found.append(replace(document, label=several if labels.kind == "multilabel" else several[0], cut=cut))
     return found
 
 
