@@ -14,10 +14,11 @@ from exaudit.benchmark.explainers.attention import attention
 from exaudit.benchmark.explainers.classifier import MeanConfig, MeanHead
 from exaudit.benchmark.explainers.gradients import gradient_x_input, integrated_gradients
 from exaudit.benchmark.explainers.perturbation import lime, occlusion, shap
+from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 from exaudit.encode.transformer import Transformer
 from exaudit.model.options import RunOptions
-from tiny import reviews, tiny_bert
+from tiny import tiny_bert
 
 SHORT = ("the", "soup", "was", "Bad")  # 10 pieces: letters, but for the words that the vocabulary has
 LONG = ("the", "waiter", "was", "slow", "and", "the", "soup", "cold", "again", "we", "left")  # two windows
@@ -140,6 +141,7 @@ def test_occlusion_against_a_slow_loop(
     assert occlusion(classifier, reading) == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_shap_values_add_up_and_tell_equal_words_apart(classifier: Classifier) -> None:
     pytest.importorskip("shap")
     for tokens in (SHORT, LONG, ("soup",), ("the", "the"), ("a b", "c")):
@@ -150,6 +152,7 @@ def test_shap_values_add_up_and_tell_equal_words_apart(classifier: Classifier) -
         assert ours.sum() == pytest.approx(classifier.output(reading) - nothing, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_shap_of_two_words_is_shapleys(classifier: Classifier) -> None:
     pytest.importorskip("shap")
     reading = classifier.read(("soup", "Bad"))
@@ -212,8 +215,20 @@ def test_words_that_were_cut_off_get_nothing(bert: Path) -> None:
         assert not found[2:].any()
 
 
-def test_training_learns_goes_on_and_never_sees_a_token_label(bert: Path, tmp_path: Path) -> None:
-    documents = reviews(40)
+def test_training_learns_goes_on_and_never_sees_a_token_label(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(classifier_module, "RATE", 3e-3)  # random weights have far to go
+    documents = [
+        Document.from_tokens(
+            ["the", word, letter, word],
+            id=f"{word}{letter}",
+            label=label,
+            token_labels=["0", label, "0", label],
+        )
+        for word, label in (("was", "1"), ("and", "0"))
+        for letter in "abcdefghijklmnopqrst"
+    ]
     labels = LabelSet.infer(documents)
     encoder = Transformer.load(bert, device="cpu")
     work = RunOptions(tmp_path, resume=True)
@@ -225,5 +240,5 @@ def test_training_learns_goes_on_and_never_sees_a_token_label(bert: Path, tmp_pa
     assert not encoder.changed
     targets = labels.targets(documents)
     outputs = np.array([first.output(first.read(d.tokens)) for d in documents])
-    assert np.mean((outputs > 0) == targets) > 0.7
+    assert ((outputs > 0) == targets).all()
     assert again.output(again.read(SHORT)) == first.output(first.read(SHORT))

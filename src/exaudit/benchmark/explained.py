@@ -56,10 +56,12 @@ class Explained:
 
     def best_boundary(self, beta: float, *, within: bool) -> float:
         """Where F_beta is highest."""
-        scores = self.scores
-        if within:  # below everything else: no boundary worth having takes them
-            scores = np.where(self.decided, scores, scores.min() - 1.0)
-        return best_offset(scores, self.truth, beta)
+        if not within:
+            return best_offset(self.scores, self.truth, beta)
+        if not self.decided.any():
+            return 0.0
+        missed = int(self.truth[~self.decided].sum())
+        return best_offset(self.scores[self.decided], self.truth[self.decided], beta, missed=missed)
 
 
 def figures(test: Explained, dev: Explained | None, *, within: bool) -> dict[str, Any]:

@@ -25,11 +25,12 @@ from exaudit.benchmark.explained import Explained, figures
 from exaudit.benchmark.explainers import EXPLAINERS, Classifier
 from exaudit.benchmark.task import Task
 from exaudit.data.document import Document
+from exaudit.encode.locate import fingerprint, locate
+from exaudit.encode.transformer import Transformer, depth
 from exaudit.errors import DataError, SettingError
 from exaudit.model.folder import load_model, save_model
 from exaudit.model.model import Model
 from exaudit.model.options import RunOptions
-from exaudit.model.parts import load_encoder
 from exaudit.model.settings import Settings
 from exaudit.model.train import train
 
@@ -58,7 +59,7 @@ class RaceSettings:
         Each is a race of its own.
     """
 
-    model: Settings = field(default_factory=lambda: Settings(tune_encoder=True, tokens="whitespace"))
+    model: Settings = field(default_factory=lambda: Settings(tune_encoder=True))
     methods: tuple[str, ...] = METHODS
     documents: int = 200
     seeds: tuple[int, ...] = (0,)
@@ -155,7 +156,7 @@ def race(
     results = []
     for track in tracks:
         for seed in settings.seeds:
-            heat = Heat(track, replace(settings.model, seed=seed), folder)
+            heat = Heat(track, replace(settings.model, seed=seed, tokens=track.cut), folder)
             results += [heat.result(name, say) for name in methods]
     return Race(results, settings.notes)
 
@@ -184,6 +185,11 @@ class Track:
                 "the file"
             )
         return cls(task, test, None if task.marked_dev is None else task.marked_dev[:documents])
+
+    @property
+    def cut(self) -> str:
+        """How texts become tokens, where they came without."""
+        return "whitespace" if self.task.pretokenised else "words"
 
     def explained(self, documents: Sequence[Document], contestant: Contestant, name: str) -> Timed:
         """All documents, one by one; the first is explained once before, since much is set up on the way."""
@@ -217,14 +223,14 @@ class Heat:
     def result(self, method: str, say: Tell) -> dict[str, Any]:
         """What the method comes to, or came to when an earlier run was at it."""
         path = self._folder / "steps" / f"{self._name}-{method}.json"
-        identity = {
+        identity: dict[str, Any] = {
             "schema": SCHEMA,
             "task": self._track.task.to_json(),
             "method": method,
             "seed": self._settings.seed,
             "documents": len(self._track.test),
             "dev_documents": len(self._track.dev or []),
-            "settings": self._settings.to_json(),
+            "settings": _told(self._settings),
         }
         if path.exists():
             kept = _read(path)
@@ -273,16 +279,29 @@ class Heat:
     @cached_property
     def _classifier(self) -> Classifier:
         """The usual one, of the encoder as it comes, tuned in the same way on the same documents."""
-        encoder, task = load_encoder(self._settings), self._track.task
-        assert encoder is not None, "checked before"
-        documents = [document.recut(self._settings.tokens) for document in task.train]
-        return Classifier.train(encoder, documents, task.labels, seed=self._settings.seed, options=self._work)
+        own, task = self._settings, self._track.task
+        encoder = Transformer.load(
+            own.encoder,
+            layers=[depth(own.encoder)],
+            device=own.device,
+            dtype=own.precision,
+            max_length=own.max_length,
+        )
+        documents = [document.recut(own.tokens) for document in task.train]
+        return Classifier.train(encoder, documents, task.labels, seed=own.seed, options=self._work)
 
     @property
     def _work(self) -> RunOptions:
         work = self._folder / "work" / self._name
         make_folder(work)
         return RunOptions(work, resume=True)
+
+
+def _told(settings: Settings) -> dict[str, Any]:
+    """The settings with the encoder told by name and by what is in it, wherever it lies."""
+    folder = locate(settings.encoder)
+    name = folder.name if Path(settings.encoder).expanduser().is_dir() else settings.encoder
+    return settings.to_json() | {"encoder": name, "fingerprint": fingerprint(folder)}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -137,7 +137,7 @@ class Classifier:
         seed: int = 0,
         options: RunOptions | None = None,
     ) -> Classifier:
-        """Tune a copy of the encoder with a linear layer on its last layer."""
+        """Tune a copy of the encoder with a linear layer on the last layer that it has."""
         data = Split.of([d.without_token_labels() for d in documents], labels, None)
         config = tuning_config(encoder, data, "document", seed=seed, epochs=EPOCHS, rate=RATE)
         own = encoder.copy([int(encoder.module.config.num_hidden_layers)])
