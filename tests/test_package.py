@@ -41,7 +41,7 @@ class Refuse:
 sys.meta_path.insert(0, Refuse())
 import exaudit.encode, exaudit.encode.cache, exaudit.encode.transformer, exaudit.head.training, exaudit.head.tuning
 import exaudit.support.search, exaudit.support.memory, exaudit.decide
-import exaudit.benchmark.measures, exaudit.benchmark.task
+import exaudit.benchmark.pages, exaudit.benchmark.words
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

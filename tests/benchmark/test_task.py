@@ -114,8 +114,16 @@ def test_samples_are_tasks(kind: str) -> None:
 def test_unknown_names_are_refused(folder: Path) -> None:
     with pytest.raises(SettingError, match="no built-in sample 'films'; choose one of reviews, learner"):
         sample_task("films")
-    with pytest.raises(SettingError, match="has no task 'films'; its tasks are 'film'"):
+    with pytest.raises(SettingError, match="there is no task 'films'; the tasks are 'film'"):
         read_tasks(folder, ["films"])
+    other = folder / "other"
+    other.mkdir()
+    for split in SPLITS:
+        (folder / f"film.{split}.jsonl").rename(other / f"book.{split}.jsonl")
+        (folder / f"film.{split}.jsonl").write_text((other / f"book.{split}.jsonl").read_text())
+    assert [task.name for task in read_tasks([folder, other])] == ["book", "film"]
+    with pytest.raises(DataError, match=f"there is a task 'film' in {folder}, too; rename one"):
+        read_tasks([folder, folder])
 
 
 def refused(folder: Path) -> str:

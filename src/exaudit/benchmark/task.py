@@ -37,7 +37,9 @@ __all__ = ["SPLITS", "Task", "read_tasks", "sample_task"]
 SPLITS = ("train", "dev", "test")
 FILE = re.compile(r"(?P<task>[^.].*)\.(?P<split>train|dev|test)\.[^.].*")  # hedges.train.jsonl.gz
 FILE_IN_FOLDER = re.compile(r"(?P<split>train|dev|test)\.[^.].*")
+PathLike = str | os.PathLike[str]
 Paths = Mapping[str, Path]
+Files = dict[str, list[Path]]  # of each split; more than one is too many
 
 
 @dataclass(frozen=True)
@@ -152,18 +154,19 @@ class Task:
 
 
 def read_tasks(
-    folder: str | os.PathLike[str],
+    folders: PathLike | Sequence[PathLike],
     names: Sequence[str] | None = None,
     *,
     limit: int | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> list[Task]:
-    """The tasks of a folder, by name: files NAME.SPLIT.ENDING, or folders NAME with files SPLIT.ENDING, where SPLIT is
-    train, dev (which may be missing) or test. Other files are passed over.
+    """The tasks of one or more folders, by name: files NAME.SPLIT.ENDING, or folders NAME with files SPLIT.ENDING.
+
+    SPLIT is train, dev (which may be missing) or test. Other files are passed over.
 
     Parameters
     ----------
-    folder
+    folders
         Where the files are.
     names
         Only these tasks.
@@ -172,21 +175,16 @@ def read_tasks(
     tell
         Hears of the files' harmless oddities; without it, they are issued as `DataWarning`.
     """
-    folder = Path(folder)
-    if not folder.is_dir():
-        what = "it is a file" if folder.exists() else "there is no such folder"
-        raise DataError(f"{what}; give a folder with NAME.train.jsonl and NAME.test.jsonl", folder)
-    found = _find(folder)
-    if not found:
-        raise DataError(
-            "there is no task in this folder; a task has files such as NAME.train.jsonl, NAME.dev.jsonl and "
-            "NAME.test.jsonl, or a folder NAME with train.jsonl and test.jsonl",
-            folder,
-        )
+    found: dict[str, tuple[Path, Files]] = {}
+    for folder in [folders] if isinstance(folders, str | os.PathLike) else folders:
+        for name, files in _find(Path(folder)).items():
+            if name in found:
+                raise DataError(f"there is a task {name!r} in {found[name][0]}, too; rename one", folder)
+            found[name] = Path(folder), files
     if unknown := sorted(set(names or ()) - found.keys()):
-        raise SettingError(f"{folder} has no task {unknown[0]!r}; its tasks are {listed(sorted(found))}")
+        raise SettingError(f"there is no task {unknown[0]!r}; the tasks are {listed(sorted(found))}")
     wanted = [name for name in sorted(found) if not names or name in names]
-    return [_read(name, found[name], folder, limit, tell) for name in wanted]
+    return [_read(name, *found[name], limit, tell) for name in wanted]
 
 
 def sample_task(kind: str, *, limit: int | None = None) -> Task:
@@ -198,28 +196,30 @@ def sample_task(kind: str, *, limit: int | None = None) -> Task:
     return Task.of(kind, *(splits[split] for split in SPLITS), limit=limit)
 
 
-def _find(folder: Path) -> dict[str, dict[str, list[Path]]]:
-    """The files of each split of each task."""
-    found: dict[str, dict[str, list[Path]]] = {}
+def _find(folder: Path) -> dict[str, Files]:
+    """The tasks of a folder."""
+    if not folder.is_dir():
+        what = "it is a file" if folder.exists() else "there is no such folder"
+        raise DataError(f"{what}; give a folder with NAME.train.jsonl and NAME.test.jsonl", folder)
+    found: dict[str, Files] = {}
     for path in sorted(folder.iterdir()):
-        if path.is_dir():
-            inside = [(each, FILE_IN_FOLDER.fullmatch(each.name)) for each in sorted(path.iterdir())]
-            named = [(each, path.name, match) for each, match in inside]
-        else:
-            match = FILE.fullmatch(path.name)
-            named = [(path, match["task"] if match else "", match)]
-        for each, task, match in named:
-            if match and each.is_file():
-                found.setdefault(task, {}).setdefault(match["split"], []).append(each)
+        if path.is_file() and (match := FILE.fullmatch(path.name)):
+            found.setdefault(match["task"], {}).setdefault(match["split"], []).append(path)
+        elif path.is_dir() and not path.name.startswith("."):
+            for each in sorted(path.iterdir()):
+                if each.is_file() and (match := FILE_IN_FOLDER.fullmatch(each.name)):
+                    found.setdefault(path.name, {}).setdefault(match["split"], []).append(each)
+    if not found:
+        raise DataError(
+            "there is no task in this folder; a task has files such as NAME.train.jsonl, NAME.dev.jsonl and "
+            "NAME.test.jsonl, or a folder NAME with train.jsonl and test.jsonl",
+            folder,
+        )
     return found
 
 
 def _read(
-    name: str,
-    files: Mapping[str, list[Path]],
-    folder: Path,
-    limit: int | None,
-    tell: Callable[[str], None] | None,
+    name: str, folder: Path, files: Files, limit: int | None, tell: Callable[[str], None] | None
 ) -> Task:
     for split in SPLITS:
         own = files.get(split, [])
