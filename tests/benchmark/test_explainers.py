@@ -218,7 +218,7 @@ def test_words_that_were_cut_off_get_nothing(bert: Path) -> None:
 def test_training_learns_goes_on_and_never_sees_a_token_label(
     bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(classifier_module, "RATE", 3e-3)  # random weights have far to go
+    monkeypatch.setattr(classifier_module, "RATE", 1e-2)  # random weights have far to go
     documents = [
         Document.from_tokens(
             ["the", word, letter, word],

@@ -147,6 +147,10 @@ def race(
     if folder.exists() and not folder.is_dir():
         raise SettingError(f"{folder} is a file; `out` is a folder for the results")
     pick_device(settings.model.device)
+    if not tasks:
+        raise SettingError("there is no task to race on; give a folder of tasks, or `samples`")
+    if len({task.name for task in tasks}) < len(tasks):
+        raise SettingError("two tasks have the same name; each must have one of its own")
     tracks = [
         Track.of(task, settings.documents) for task in tasks
     ]  # what is wrong shows before the first hour

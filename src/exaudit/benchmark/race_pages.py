@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 import numpy as np
 
@@ -34,22 +35,26 @@ COLUMNS = {
     "documents": ("document_accuracy",),
 }
 READ = (
-    "In percent; of several seeds, the mean and the standard deviation. AP: of the word scores as they are; ranked: "
-    "words of documents that were decided negative come last. F1 and F0.5: at the natural boundary; tuned: at the "
-    "boundary that is best on the token labels of dev. Documents: accuracy of the classifier. Seconds: of one "
-    "document, explained by itself."
+    "Ours learns from document labels alone; the others explain a classifier of the same encoder and documents.",
+    "AP: average precision of the word scores as they are. AP, ranked: words of documents decided negative come last.",
+    "F1, F0.5: words above the natural boundary, which for explainers is zero, in documents decided positive.",
+    "tuned: above the boundary that is best on the TOKEN LABELS of dev, which no method has otherwise.",
+    "documents: accuracy of the document decisions. seconds: to explain one document by itself. All others in percent; "
+    "* is the best of a column.",
 )
+SEEDS = "A cell is the mean over seeds, with the lowest and the highest in brackets."
 
 
 def race_text(race: Race, *, width: int = 120) -> str:
     """Tables, one a task, for a terminal."""
-    parts = ["\n".join([task, *aligned(_lines(race, task), width)]) for task in race.tasks]
-    return "\n\n".join([*parts, *race.notes])
+    read = "\n".join(line for note in _read(race) for line in wrap(note, width, subsequent_indent="  "))
+    tables = ["\n".join([task, *aligned(_lines(race, task), width)]) for task in race.tasks]
+    return "\n\n".join([read, *tables, *race.notes])
 
 
 def race_markdown(race: Race, *, picture: str | None = None) -> str:
     """The same as a page. `picture` is the name of an svg file beside it."""
-    parts = ["# Explainers: which words carry the label?", READ]
+    parts = ["# Explainers on the same documents", "\n".join(f"- {escaped(note)}" for note in _read(race))]
     if picture is not None:
         parts.append(f"![F0.5 of every method on every task]({picture})")
     for task in race.tasks:
@@ -60,7 +65,7 @@ def race_markdown(race: Race, *, picture: str | None = None) -> str:
 
 
 def write_race(race: Race, folder: Path) -> list[Path]:
-    """`explainers.md`, `explainers.svg` (where it can be drawn) and `results.json`."""
+    """explainers.md, explainers.svg (where it can be drawn) and explainers.json."""
     make_folder(folder)
     drawn = _picture(race)
     pages = {} if drawn is None else {"explainers.svg": drawn}
@@ -68,8 +73,15 @@ def write_race(race: Race, folder: Path) -> list[Path]:
     for name, text in pages.items():
         with replace_file(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    write_json(folder / "results.json", race.to_json())
-    return [folder / name for name in (*pages, "results.json")]
+    write_json(folder / "explainers.json", race.to_json())
+    return [folder / name for name in (*pages, "explainers.json")]
+
+
+def _read(race: Race) -> Iterator[str]:
+    """How to read the tables."""
+    yield from READ
+    if len({result["seed"] for result in race.results}) > 1:
+        yield SEEDS
 
 
 def _lines(race: Race, task: str) -> list[Line]:
@@ -94,9 +106,9 @@ def _lines(race: Race, task: str) -> list[Line]:
 def _cell(values: Sequence[float], best: float | None) -> str:
     if not values:
         return "-"
-    mean, spread = 100 * np.mean(values), 100 * np.std(values, ddof=1) if len(values) > 1 else None
-    text = f"{mean:.1f}" if spread is None else f"{mean:.1f} ± {spread:.1f}"
-    return text + (" ◂" if best is not None and np.mean(values) == best else "")
+    mean, low, high = (f"{100 * value:.1f}" for value in (float(np.mean(values)), min(values), max(values)))
+    text = mean if len(values) == 1 else f"{mean} ({low}-{high})"
+    return f"{text} *" if best == float(np.mean(values)) else text
 
 
 def _facts(race: Race, task: str) -> Iterator[str]:
@@ -135,6 +147,15 @@ def _picture(race: Race) -> str | None:
         )
         names = tuple(NAMES[method][1] for method in race.methods)
         plots.append(
-            Plot(task, f"{told}.", "method", "F0.5, in percent", tuple(series), kind="bars", x_names=names)
+            Plot(
+                task,
+                f"{told}.",
+                "method",
+                "F0.5, in percent",
+                tuple(series),
+                kind="bars",
+                y_range=(0.0, 100.0),
+                x_names=names,
+            )
         )
     return panels("F0.5 of every method on every task", plots, across=2)
