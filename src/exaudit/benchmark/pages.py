@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from exaudit._files import read_json, replace_file, write_json
+from exaudit._files import replace_file, write_json
 from exaudit._tables import aligned, escaped, markdown_table
-from exaudit.benchmark.words import WordRun, read_runs
+from exaudit.benchmark.words import WordRun, read_runs, read_settings
 
 __all__ = ["WordResults"]
 
@@ -20,8 +20,8 @@ READ = (
     "Every model learnt from document labels alone: the token labels of train and dev were taken away first.",
     "AP: average precision of the word scores, which needs no boundary. Then F1 / F0.5 of the words above a boundary.",
     "default: the boundary that training sets. zero: the paper's.",
-    "best: READ OFF TEST, by the token labels of the test documents, one boundary for F1 and one for F0.5. It shows what "
-    "a perfect rule would give; it is not a result, since nobody who lacks the truth can have it.",
+    "best: READ OFF TEST, by the token labels of the test documents, one boundary for F1 and one for F0.5. It shows "
+    "what a perfect rule would give; it is not a result, since nobody who lacks the truth can have it.",
     "flagged: the share of test words above the default boundary, and that in documents of the class / in others.",
     "documents: F1 of the document decisions. seconds: of training (min-max with the frozen model before it) / of "
     "labelling test. All others in percent.",
@@ -78,7 +78,8 @@ class WordResults:
     @classmethod
     def read(cls, out: Path) -> WordResults:
         """What a folder holds so far."""
-        return cls(read_json(out / "settings.json"), read_runs(out))
+        runs = read_runs(out)
+        return cls(read_settings(out), runs)
 
     @property
     def groups(self) -> dict[tuple[str, str], list[WordRun]]:

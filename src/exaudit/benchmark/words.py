@@ -32,7 +32,7 @@ from exaudit.model.options import RunOptions
 from exaudit.model.settings import Settings
 from exaudit.model.train import train
 
-__all__ = ["RECIPES", "Recipe", "WordRun", "benchmark_words", "measure_model", "read_runs"]
+__all__ = ["RECIPES", "Recipe", "WordRun", "benchmark_words", "measure_model", "read_runs", "read_settings"]
 
 Tell = Callable[[str], None]
 
@@ -145,18 +145,19 @@ def measure_model(model: Model, task: Task) -> dict[str, Any]:
     seconds = time.monotonic() - began
     boundaries = {"default": model.word_boundaries, "zero": with_boundary_at_zero(model).word_boundaries}
     scores = [np.stack([view.scores for view in own.views], 1) for own in labelled]  # (N, K) each
-    whole = Evaluation.of(
-        (
-            replace(own, document=d) for own, d in zip(labelled, task.test, strict=True)
-        ),  # which have the truth
-        task.labels,
-    ).document_metrics()
+    known = [replace(own, document=document) for own, document in zip(labelled, task.test, strict=True)]
+    whole = Evaluation.of(known, task.labels).document_metrics()
     return {
         "words": word_measures(scores, task.truth, task.document_truth, boundaries),
         "documents": {"f1": whole.get("f1", whole.get("macro_f1", 0.0)), "accuracy": whole["accuracy"]},
         "boundaries": {name: [float(value) for value in own] for name, own in boundaries.items()},
         "label_seconds": seconds,
     }
+
+
+def read_settings(out: Path) -> dict[str, Any]:
+    """What all runs of a folder have in common."""
+    return _json(out / "settings.json")
 
 
 def read_runs(out: Path) -> list[WordRun]:
@@ -299,8 +300,8 @@ def _read(path: Path, task: Task | None = None) -> WordRun:
 def _json(path: Path) -> dict[str, Any]:
     try:
         found = read_json(path)
-    except ValueError as error:
-        raise SettingError(f"{path} is damaged ({error}); delete it, and it is run again") from None
+    except (ValueError, FileNotFoundError):
+        found = None
     if not isinstance(found, dict):
-        raise SettingError(f"{path} is damaged (no JSON object); delete it, and it is run again")
+        raise SettingError(f"{path} is missing or damaged; delete it, or the whole folder, and run again")
     return found
