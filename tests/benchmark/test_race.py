@@ -265,9 +265,9 @@ def test_tables_have_means_spreads_and_ratios(tmp_path: Path) -> None:
     assert title == "one"
     assert head.split("  ")[0] == "method"
     assert "55.0 (50.0-60.0) *" in ours
-    assert ours.split()[-2:] == ["0.02", "1"]
+    assert ours.split()[-2:] == ["0.0200", "1.0"]
     assert "25.0  " in theirs
-    assert theirs.split()[-2:] == ["2", "1e+02"]
+    assert theirs.split()[-2:] == ["2.0000", "100.0"]
     assert len(two.splitlines()) == 3
 
     written = write_race(done, tmp_path / "pages")

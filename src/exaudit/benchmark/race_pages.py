@@ -98,8 +98,8 @@ def _lines(race: Race, task: str) -> list[Line]:
         cells = [_cell(race.values(task, method, *place), best[name]) for name, place in COLUMNS.items()]
         seconds = race.values(task, method, "seconds")
         if seconds:
-            times = f"{np.mean(seconds) / np.mean(ours):.2g}" if ours else ""
-            lines.append([NAMES[method][0], *cells, f"{np.mean(seconds):.3g}", times])
+            times = f"{np.mean(seconds) / np.mean(ours):,.1f}" if ours else "-"
+            lines.append([NAMES[method][0], *cells, f"{np.mean(seconds):.4f}", times])
     return lines
 
 
