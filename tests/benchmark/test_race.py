@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,8 @@ def test_every_method_has_figures(raced: tuple[Path, Race]) -> None:
 
 def test_ours_are_the_models_own_decisions(raced: tuple[Path, Race], task: Task) -> None:
     out, done = raced
-    model = load_model(out / "models" / "reviews-0", device="cpu")
+    (folder,) = (out / "models").iterdir()
+    model = load_model(folder, device="cpu")
     scores = [view for own in model.label(task.test[:6]) for view in own.views]
     said = np.concatenate([own.decisions for own in scores])
     assert done.results[0]["natural"]["f1"] == f_beta(said, np.concatenate(task.truth[:6])[:, 0])
@@ -160,6 +162,19 @@ def test_results_of_other_settings_or_documents_are_not_taken(
     with pytest.raises(SettingError, match=r"is damaged .* delete it"):
         race([task], out, settings)
     path.write_text(whole)
+
+
+def test_a_model_of_other_settings_is_not_taken(
+    task: Task, settings: RaceSettings, raced: tuple[Path, Race], tmp_path: Path
+) -> None:
+    """Not even where no method of theirs was done."""
+    shutil.copytree(raced[0] / "models", tmp_path / "models")
+    wider = replace(settings, model=replace(settings.model, filters=21), methods=("decomposition",))
+    race([task], tmp_path, wider)
+    filters = [
+        load_model(folder, device="cpu").settings.filters for folder in (tmp_path / "models").iterdir()
+    ]
+    assert sorted(filters) == [20, 21]
 
 
 def test_a_package_that_is_missing_leaves_its_method_out(

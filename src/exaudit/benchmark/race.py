@@ -5,6 +5,8 @@ Every method, task and seed is one file of results, so that a run that was stopp
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 import time
@@ -151,9 +153,8 @@ def race(
         raise SettingError("there is no task to race on; give a folder of tasks, or `samples`")
     if len({task.name for task in tasks}) < len(tasks):
         raise SettingError("two tasks have the same name; each must have one of its own")
-    tracks = [
-        Track.of(task, settings.documents) for task in tasks
-    ]  # what is wrong shows before the first hour
+    # All of them first: what is wrong with the last must not show after hours.
+    tracks = [Track.of(task, settings.documents) for task in tasks]
     methods = [name for name in settings.methods if name not in settings.left_out]
     for note in settings.notes:
         say(note)
@@ -221,8 +222,11 @@ class Heat:
     """One task with one seed: models are trained, or read, when a method first needs them."""
 
     def __init__(self, track: Track, settings: Settings, folder: Path) -> None:
+        if settings.cache is None and pick_device(settings.device).type != "cpu":
+            settings = replace(settings, cache="")  # on a GPU encoding again is quicker than the disk
         self._track, self._settings, self._folder = track, settings, folder
         self._name = f"{track.task.name}-{settings.seed}"
+        self._told = _told(settings)
 
     def result(self, method: str, say: Tell) -> dict[str, Any]:
         """What the method comes to, or came to when an earlier run was at it."""
@@ -234,7 +238,7 @@ class Heat:
             "seed": self._settings.seed,
             "documents": len(self._track.test),
             "dev_documents": len(self._track.dev or []),
-            "settings": _told(self._settings),
+            "settings": self._told,
         }
         if path.exists():
             kept = _read(path)
@@ -275,7 +279,9 @@ class Heat:
     @cached_property
     def _model(self) -> Model:
         """Ours. It is written when it is whole, and read from there: what is measured can be looked at."""
-        folder, task = self._folder / "models" / self._name, self._track.task
+        task = self._track.task
+        digest = hashlib.sha256(json.dumps([task.digest, self._told], sort_keys=True).encode()).hexdigest()
+        folder = self._folder / "models" / f"{self._name}-{digest[:12]}"  # never one of other settings
         if not (folder / "model.json").exists():
             save_model(train(self._settings, task.train, task.dev, options=self._work), folder)
         return load_model(folder, device=self._settings.device)
