@@ -107,17 +107,22 @@ def averaged(classes: Sequence[Counts], measure: Callable[[Counts], dict[str, fl
     return macro | {"micro_f1": sum(classes, Counts(0, 0, 0, 0)).f()}
 
 
-def best_offset(scores: NDArray[np.floating], truth: NDArray[np.generic], beta: float = 0.5) -> float:
-    """The decision boundary (positive where score > offset) with the highest F_beta; 0 where nothing beats it."""
+def best_offset(
+    scores: NDArray[np.floating], truth: NDArray[np.generic], beta: float = 0.5, *, missed: int = 0
+) -> float:
+    """The decision boundary (positive where score > offset) with the highest F_beta; 0 where nothing beats it.
+
+    missed : true ones besides these, which no boundary can reach.
+    """
     order = np.argsort(-scores, kind="stable")
     scores, hits = np.asarray(scores, dtype=np.float64)[order], np.asarray(truth)[order] > 0
     said = np.arange(1, len(scores) + 1)
     right = np.cumsum(hits)
-    f = (1 + beta**2) * right / (beta**2 * max(int(hits.sum()), 1) + said)
+    f = (1 + beta**2) * right / (beta**2 * max(int(hits.sum()) + missed, 1) + said)
     below = np.append(scores[1:], scores[-1] - 2.0)
     f[below == scores] = -1  # a boundary cannot stand between equal scores
     best = int(f.argmax())
-    if f[best] <= f_beta(scores > 0, hits, beta):
+    if f[best] <= (Counts.of(scores > 0, hits) + Counts(0, 0, missed, 0)).f(beta):
         return 0.0
     middle = (scores[best] + below[best]) / 2
     return float(middle if middle < scores[best] else below[best])  # neighbouring floats have no middle
