@@ -16,6 +16,7 @@ __all__ = [
     "bootstrap",
     "columns",
     "document_metrics",
+    "expected_offset",
     "f_beta",
     "paired_bootstrap",
     "stable_offset",
@@ -126,6 +127,17 @@ def best_offset(
         return 0.0
     middle = (scores[best] + below[best]) / 2
     return float(middle if middle < scores[best] else below[best])  # neighbouring floats have no middle
+
+
+def expected_offset(log_odds: NDArray[np.floating], beta: float = 1.0) -> float:
+    """The decision boundary with the highest F_beta to be expected, where scores are the log-odds of being right: the
+    probabilities of those above it are the hits to be expected, and those of all are the true ones."""
+    scores = np.sort(np.asarray(log_odds, np.float64))[::-1]
+    hits = np.cumsum(np.exp(-np.logaddexp(0, -scores)))
+    f = (1 + beta**2) * hits / (beta**2 * hits[-1] + np.arange(1, len(scores) + 1))
+    best = int(f.argmax())
+    below = scores[best + 1] if best + 1 < len(scores) else scores[best] - 2.0
+    return float((scores[best] + below) / 2 if below < scores[best] else np.nextafter(scores[best], -np.inf))
 
 
 def stable_offset(

@@ -156,7 +156,7 @@ class Transformer:
         erased : whether each word (N,) is hidden: masked, or left out by an encoder that knows no mask.
         """
         pieces = self.pieces(token_lists)
-        return OnTheFlyFeatures(self, pieces if erased is None else self._tokenizer.erase(pieces, erased))
+        return OnTheFlyFeatures(self, pieces if erased is None else self.tokenizer.erase(pieces, erased))
 
     def batches(
         self,
