@@ -1,0 +1,194 @@
+"""The boundary of the words by erasure: where the evidence is gone, on documents whose evidence is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from exaudit.data.document import Document
+from exaudit.errors import DataError, SettingError
+from exaudit.model import sweep as module
+from exaudit.model.boundaries import with_boundary, with_boundary_at_zero, with_choice
+from exaudit.model.folder import load_model, save_model
+from exaudit.model.sweep import SHARES, Sweep
+from tiny import reviews, tiny_labeler
+
+
+@dataclass
+class Additive:
+    """Stands in for a model whose output is the sum of what its words weigh, and no less than `floor`."""
+
+    weights: dict[str, list[float]]
+    floor: float = -np.inf
+    read: list[int] = field(default_factory=list)
+
+    def outputs(
+        self, documents: Sequence[Document], erased: Sequence[NDArray[np.bool_]], *, desc: str | None = None
+    ) -> NDArray[np.float64]:
+        self.read.append(len(documents))
+        found = []
+        for document, flags in zip(documents, erased, strict=True):
+            left = [self.weights[word] for word, gone in zip(document.tokens, flags, strict=True) if not gone]
+            found.append(np.maximum(np.sum(left, 0), self.floor))
+        return np.array(found)
+
+
+def made(
+    model: Additive, texts: Sequence[str]
+) -> tuple[list[Document], list[NDArray[Any]], NDArray[np.float64]]:
+    documents = [Document.from_tokens(text.split()) for text in texts]
+    scores = [np.array([model.weights[word] for word in d.tokens]) for d in documents]
+    return documents, scores, np.array([own.sum(0) for own in scores])
+
+
+def test_lies_between_the_words_that_are_needed_and_the_rest() -> None:
+    model = Additive({"cue": [8.0], "hint": [0.2], "the": [-0.1]})
+    texts = ["the the cue " + "the " * 20 + "hint"] * 10 + ["the " * 23 + "hint"] * 10
+    documents, scores, outputs = made(model, texts)
+    found = Sweep.over(model, documents, scores, outputs, np.array([[1]] * 10 + [[0]] * 10))  # type: ignore[arg-type]
+    assert found is not None
+    assert found.tells
+    assert 0.2 <= found.boundary(0.93)[0] < 8
+    assert found.boundary(0.87)[0] >= found.boundary(0.93)[0]
+
+
+def test_goes_down_where_many_words_say_the_same() -> None:
+    model = Additive({"fine": [1.0], "nice": [0.8], "film": [0.0]})
+    texts = ["fine nice film film " * 6] * 8 + ["film film film film " * 6] * 8
+    documents, scores, outputs = made(model, texts)
+    found = Sweep.over(model, documents, scores, outputs, np.array([[1]] * 8 + [[0]] * 8))  # type: ignore[arg-type]
+    assert found is not None
+    assert found.boundary(0.93)[0] < 0.8
+
+
+def test_effects_are_the_fall_of_the_output_by_hand() -> None:
+    draws = np.random.default_rng(2)
+    model = Additive({str(n): [float(w)] for n, w in enumerate(draws.normal(0, 1, 60))})
+    texts = [" ".join(map(str, draws.integers(0, 60, 30))) for _ in range(12)]
+    documents, scores, outputs = made(model, texts)
+    truth = (outputs > np.median(outputs)).astype(int)
+    found = Sweep.over(model, documents, scores, outputs, truth)  # type: ignore[arg-type]
+    assert found is not None
+    mine = [i for i in range(12) if truth[i, 0]]
+    pool = np.concatenate([scores[i][:, 0] for i in mine])
+    whole = np.mean([outputs[i, 0] for i in mine])
+    without = np.mean([outputs[i, 0] for i in range(12) if not truth[i, 0]])
+    falls = []
+    for share, boundary in zip(SHARES, found.boundaries[:, 0], strict=True):
+        assert boundary == pytest.approx(np.quantile(pool, 1 - share))
+        left = [sum(s for s in scores[i][:, 0] if s <= boundary) for i in mine]
+        falls.append((whole - np.mean(left)) / (whole - without))
+    most = min(1.0, max(falls))
+    expected = [min(1.0, max(falls[: n + 1]) / most) for n in range(len(falls))]
+    assert found.effects.tolist() == pytest.approx(expected)
+
+
+def test_where_outputs_stay_high_the_fall_is_over_all_the_same() -> None:
+    model = Additive({"cue": [8.0], "the": [0.0], "not": [-4.0]}, floor=2.0)
+    texts = ["the the cue " + "the " * 20] * 10 + ["the " * 22 + "not"] * 10
+    documents, scores, _ = made(model, texts)
+    outputs = np.array([[8.0]] * 10 + [[-4.0]] * 10)
+    found = Sweep.over(model, documents, scores, outputs, np.array([[1]] * 10 + [[0]] * 10))  # type: ignore[arg-type]
+    assert found is not None
+    assert found.way == pytest.approx(0.5)
+    assert found.effects[-1] == 1
+    assert 0 <= found.boundary(0.93)[0] < 8
+
+
+def test_erasing_that_changes_nothing_tells_nothing() -> None:
+    model = Additive({"a": [0.0], "b": [0.0]}, floor=3.0)
+    documents, scores, _ = made(model, ["a b a"] * 4)
+    outputs = np.array([[3.0], [3.0], [-3.0], [-3.0]])
+    found = Sweep.over(model, documents, scores, outputs, np.array([[1], [1], [0], [0]]))  # type: ignore[arg-type]
+    assert found is not None
+    assert not found.tells
+
+
+def test_needs_documents_with_and_without_the_class() -> None:
+    model = Additive({"a": [1.0]})
+    documents, scores, outputs = made(model, ["a a", "a"])
+    for truth in ([[1], [1]], [[0], [0]]):
+        assert Sweep.over(model, documents, scores, outputs, np.array(truth)) is None  # type: ignore[arg-type]
+
+
+def test_classes_have_boundaries_of_their_own() -> None:
+    model = Additive({"x": [5.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "the": [-0.1, -0.1, -0.1]})
+    texts = ["x " + "the " * 15] * 6 + ["y " + "the " * 15] * 6
+    documents, scores, outputs = made(model, texts)
+    truth = np.array([[1, 0, 0]] * 6 + [[0, 1, 0]] * 6)
+    found = Sweep.over(model, documents, scores, outputs, truth)  # type: ignore[arg-type]
+    assert found is not None
+    first, second, absent = found.boundary(0.93)
+    assert -0.1 <= first < 5
+    assert -0.1 <= second < 1
+    assert min(first, second) <= absent <= max(first, second)
+
+
+def test_reads_no_more_documents_than_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "DOCUMENTS", 7)
+    model = Additive({"cue": [8.0], "the": [-0.1]})
+    documents, scores, outputs = made(model, ["cue the the the"] * 30 + ["the the"] * 30)
+    Sweep.over(model, documents, scores, outputs, np.array([[1]] * 30 + [[0]] * 30))  # type: ignore[arg-type]
+    assert set(model.read) == {7}
+
+
+# -- in a model
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    documents = [d.without_token_labels() for d in reviews(340)]
+    options = {"vocabulary": 400, "word_dimension": 16, "epochs": 10, "batch_size": 5, "learning_rate": 5.0}
+    return tiny_labeler(**options).fit(documents[:300], dev=documents[300:]).model_
+
+
+def test_a_model_knows_both_boundaries(model: Any, tmp_path: Any) -> None:
+    assert model.record["boundary"]["by"] == "f0.5"
+    assert model.temperature is not None
+    more = with_choice(model, "f1")
+    assert more.word_boundaries[0] <= model.word_boundaries[0]
+    save_model(with_boundary_at_zero(more), tmp_path / "model")
+    zero = load_model(tmp_path / "model", device="cpu")
+    assert (zero.word_boundaries, zero.temperature) == ((0.0,), None)
+    back = with_choice(zero, "f0.5")
+    texts = ["a great film", "an awful bore"]
+    for a, b in zip(back.label(texts), model.label(texts), strict=True):
+        np.testing.assert_array_equal(a.margins, b.margins)
+        np.testing.assert_array_equal(a.evidence, b.evidence)
+
+
+def test_a_word_of_a_doubtful_document_has_to_be_clearer(model: Any) -> None:
+    for scores in model.label([d.text for d in reviews(20, seed=9)]):
+        chance = 1 / (1 + np.exp(-scores.output / model.temperature))
+        assert scores.doubt == pytest.approx(-np.log(chance), abs=1e-5)
+        assert scores.negative_doubt == pytest.approx(-np.log(1 - chance), abs=1e-5)
+        expected = scores.positive - scores.negative - scores.doubt - model.word_boundaries[0]
+        np.testing.assert_allclose(scores.margins, expected, atol=1e-5)
+        assert (
+            scores.opposite.decisions == (-scores.scores - scores.negative_doubt > model.negative_boundary)
+        ).all()
+
+
+def test_the_same_boundary_from_the_same_documents(model: Any) -> None:
+    dev = [d.without_token_labels() for d in reviews(340)][300:]
+    again = with_boundary(with_boundary_at_zero(model), dev, by="f0.5")
+    assert again.word_boundaries[0] == pytest.approx(model.word_boundaries[0], abs=1e-4)
+    assert again.temperature == pytest.approx(model.temperature, rel=1e-3)
+
+
+def test_what_cannot_be() -> None:
+    documents = reviews(60)
+    by_tokens = tiny_labeler(loss="min-max").fit(documents).model_
+    with pytest.raises(SettingError, match="min-max"):
+        with_boundary(by_tokens, documents, by="f1")
+    with pytest.raises(SettingError, match="does not know its boundary for f1"):
+        with_choice(by_tokens, "f1")
+    plain = tiny_labeler(boundary="zero").fit(documents).model_
+    positive = [d for d in documents if d.label == "positive"]
+    with pytest.raises(DataError, match="tell too little"):
+        with_boundary(plain, positive, by="f1")
