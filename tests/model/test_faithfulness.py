@@ -36,7 +36,11 @@ def one_cue(count: int, seed: int = 0) -> list[Document]:
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    return tiny_labeler(epochs=20, filters=60, batch_size=10).fit(one_cue(200), dev=one_cue(80, 1)).model_
+    return (
+        tiny_labeler(epochs=20, filters=60, batch_size=10, boundary="documents")
+        .fit(one_cue(200), dev=one_cue(80, 1))
+        .model_
+    )
 
 
 def said(model: Model) -> list[str]:
@@ -76,7 +80,7 @@ def by_hand(model: Model, documents: list[Document], k: int) -> dict[str, int]:
     for document in documents:
         (scores,) = model.label([document])
         view = scores.views[k]
-        flags = view.scores > view.offset
+        flags = view.scores - np.float32(view.doubt) > np.float32(view.offset)
         label = document.label if isinstance(document.label, tuple) else (document.label,)
         if name not in label:
             counts["other_flagged"] += int(flags.sum())

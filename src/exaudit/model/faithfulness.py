@@ -100,9 +100,10 @@ def faithfulness(
     nothing = [np.zeros(len(document.tokens), np.bool_) for document in documents]
     read = eraser.scored(documents, nothing, desc="read words") if data is None else scored(model.head, data)
     boundaries = np.array(model.word_boundaries, np.float32)  # (K,)
-    outputs, flags = zip(
-        *((model.output_of(output, words), words > boundaries) for output, words in read), strict=True
-    )  # (K,) and (N, K) of every document
+    outputs, flags = [], []  # (K,) and (N, K) of every document
+    for raw, words in read:
+        outputs.append(model.output_of(raw, words))
+        flags.append(words - np.float32(model.doubts(outputs[-1])) - boundaries > 0)
     draws = np.random.default_rng([model.settings.seed, 11])
     found = []
     for k, truth in enumerate(np.array(known).T == 1):  # (D,)
