@@ -40,12 +40,15 @@ from exaudit.analyse.report import (
     to_html,
     to_markdown,
 )
+from exaudit.analyse.report.build import Answers, report_page
 from exaudit.analyse.report.exemplar_tables import exemplar_section
 from exaudit.analyse.report.svg import PALETTE, svg
 from exaudit.audit.evidence import Exemplar
 from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
+from exaudit.model.folder import save_model
 from exaudit.model.scores import MultiScores, TokenScores
+from tiny import reviews, tiny_labeler
 
 NASTY = (
     "<script>alert(1)</script> </script> <!-- & &amp; \" ' ` <img/src=x/onerror=alert(1)> \u2028 {{7*7}} ]]> "
@@ -633,3 +636,19 @@ def test_chromium_shows_unseen_characters_and_isolates_texts(tmp_path: Path) -> 
     assert '<p dir="auto">' in article
     for shown in ("\\x1b[31m", "\\u202eevil\\u2066", "\\x9b2J", "\\U000e0041", "zero\\u200bwidth"):
         assert f">{shown}</span>" in article
+
+
+def test_the_page_says_what_is_known_of_the_words(tmp_path: Path) -> None:
+    documents = reviews(60)
+    model = tiny_labeler(epochs=1).fit(documents).model_
+    old = replace(model, record={key: value for key, value in model.record.items() if key != "words"})
+    for name, one in (("model", model), ("old", old)):
+        save_model(one, tmp_path / name)
+    pages = [
+        report_page(Answers.of(tmp_path / name, documents, title=name, device="cpu"))
+        for name in ("model", "old")
+    ]
+    told = [[line for line in page.summary if "are flagged in dev documents of" in line] for page in pages]
+    assert [len(lines) for lines in told] == [1, 0]
+    assert told[0][0].startswith("Words: ")
+    assert "flagged in dev documents of class" in " ".join(Tags(to_html(pages[0])).text)

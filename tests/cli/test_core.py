@@ -245,7 +245,20 @@ def test_train_warns_where_the_dev_documents_got_worse(model: Path) -> None:
     initial = {"loss": "document", "dev": {"document": {"f1": kept.record["dev"]["document"]["f1"] + 0.02}}}
     worse = replace(kept, record={**kept.record, "initial": initial})
     assert any(line.startswith("warning: the dev documents are decided worse") for line in _closing(worse))
-    assert len(_closing(kept)) == 1
+    assert not any("decided worse" in line for line in _closing(kept))
+
+
+def test_train_ends_with_what_is_known_of_the_words(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(data / "learner.train.tsv"), "--dev", str(data / "learner.dev.tsv")]
+    assert run(["train", *files, "--out", str(tmp_path / "model"), *SMALL]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    (found,) = (line for line in lines if line.startswith("words: "))
+    assert "are flagged in dev documents of class 'i'" in found
+    assert found == next(
+        line for line in _closing(load_model(tmp_path / "model", device="cpu")) if "words: " in line
+    )
 
 
 def test_an_overwritten_model_and_its_support_set(

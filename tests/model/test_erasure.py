@@ -63,8 +63,8 @@ def test_nothing_erased_is_the_model_itself(model: Model) -> None:
 
 def test_an_erased_word_is_one_mask_piece_whatever_it_was(folder: Path) -> None:
     encoder = Transformer.load(folder, device="cpu")
-    hf = encoder._tokenizer.hf
-    assert encoder._tokenizer.mask == hf.convert_tokens_to_ids("[MASK]")
+    hf = encoder.tokenizer.hf
+    assert encoder.tokenizer.mask == hf.convert_tokens_to_ids("[MASK]")
     erased = [np.array([False, True, True, False])]
     one = encoder.on_the_fly([["the", "longword", "[SEP]", "was"]], erased=erased).pieces
     other = encoder.on_the_fly([["the", "x", "Y", "was"]], erased=erased).pieces
@@ -88,7 +88,7 @@ def test_words_behind_the_maximum_length_stay_unread(folder: Path) -> None:
 
 def test_without_a_mask_token_words_are_left_out(folder: Path) -> None:
     encoder = Transformer.load(folder, device="cpu")
-    tokenizer = encoder._tokenizer
+    tokenizer = encoder.tokenizer
     tokenizer.mask = None
     texts = [["the", "ab", "was"], ["ab", "cd"], ["and"]]
     erased = [np.array([False, True, False]), np.array([True, True]), np.array([False])]
@@ -107,7 +107,7 @@ def test_a_document_of_erased_words_alone_has_an_output(
     model = tiny_labeler(encoder=str(folder), epochs=1, widths=widths).fit(reviews(40)).model_
     assert model.encoder is not None
     if not mask:
-        model.encoder._tokenizer.mask = None
+        model.encoder.tokenizer.mask = None
     documents = reviews(3, seed=8)
     found = eraser(model).outputs(documents, [np.ones(len(d.tokens), np.bool_) for d in documents])
     assert found.shape == (3, 1)

@@ -256,6 +256,7 @@ def _is_given(context: typer.Context, name: str) -> bool:
 def _closing(model: Model) -> list[str]:
     """What training ended with, and what to look out for."""
     from exaudit.data.labels import plain_positive
+    from exaudit.model.doubts import sentences
 
     labels, record = model.labels, model.record
     lines = [_kept(record)]
@@ -272,7 +273,8 @@ def _closing(model: Model) -> list[str]:
                 f"warning: the dev documents are decided worse than before (F1 {100 * before:.1f}, now "
                 f"{100 * after:.1f}); the model to go on from may be the better one"
             )
-    return lines
+    names = [repr(view.positive) for view in labels.views]
+    return lines + sentences(record.get("words"), model.word_boundaries, names)
 
 
 def _kept(record: dict[str, Any]) -> str:

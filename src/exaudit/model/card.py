@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from exaudit.data.labels import LabelSet
+from exaudit.model.doubts import sentences
 
 __all__ = ["card"]
 
@@ -42,6 +43,7 @@ def card(description: dict[str, Any]) -> str:
         "## On the dev documents",
         "",
         *_table(record["dev"]),
+        *_words(description, LabelSet.from_json(labels)),
         "",
         "## Limits",
         "",
@@ -104,6 +106,12 @@ def _encoder(encoder: dict[str, Any] | None, record: dict[str, Any]) -> str:
     kind = "tuned, in this folder" if encoder["name"] == "encoder" else f"{_plain(encoder['name'])}, frozen"
     layers = ", ".join(map(str, encoder["layers"]))
     return f"{kind}; layers {layers}; fingerprint `{encoder['fingerprint'][:16]}`"
+
+
+def _words(description: dict[str, Any], labels: LabelSet) -> list[str]:
+    names = [f"**{_plain(view.positive)}**" for view in labels.views]
+    told = sentences(description["record"].get("words"), description["word_boundaries"], names)
+    return ["", *(f"- {line}" for line in told)] if told else []
 
 
 def _token_note(record: dict[str, Any]) -> str:

@@ -147,18 +147,25 @@ class Model:
         positive, negative = (part.cpu().numpy() for part in sides(parts.scores, self.head.config.outputs))
         for b, (first, last) in enumerate(pairwise(batch.word_bounds.tolist())):
             words = positive[first:last], negative[first:last]  # (N, K) each
-            output = outputs[b] - against[b] - np.array(self.document_boundaries, np.float32)  # (K,)
-            if self.by_tokens:
-                output = self._by_tokens(words[0] - words[1])
+            output = self.output_of(outputs[b] - against[b], words[0] - words[1])  # (K,)
             mine = None if vectors is None else vectors[first:last]
             yield self._scores(documents[b], output, *words, mine)
 
-    def _by_tokens(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The largest word of each class, less the boundary; where classes exclude each other, against the others'."""
+    def output_of(self, output: NDArray[np.float32], scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What decides a document (K,), above zero or not, given s+- of it (K,) and of its words (N, K).
+
+        By tokens: the largest word of each class; where classes exclude each other, against the others'.
+        """
+        if not self.by_tokens:
+            return np.asarray(output - np.array(self.document_boundaries, np.float32))
         largest = scores.max(0) - np.array(self.word_boundaries, np.float32)  # (K,)
         if self.labels.kind != "multiclass":
             return np.asarray(largest)
         return np.asarray(largest - strongest_other(torch.from_numpy(largest)[None])[0].numpy())
+
+    def doubts(self, output: NDArray[np.float32]) -> NDArray[np.floating]:
+        """What is taken off the scores of a document's words (K,), given what decides it for each class (K,)."""
+        return np.zeros_like(output) if self.temperature is None else doubt(output, self.temperature)
 
     def _scores(
         self,
@@ -168,10 +175,7 @@ class Model:
         negative: NDArray[np.float32],
         exemplars: NDArray[np.float32] | None,
     ) -> Scores:
-        doubts, opposite = (
-            np.zeros_like(output) if self.temperature is None else doubt(side, self.temperature)
-            for side in (output, -output)
-        )  # (K,) each
+        doubts, opposite = self.doubts(output), self.doubts(-output)  # (K,) each
         views = tuple(
             TokenScores(
                 document, float(output[k]), negative[:, k], positive[:, k], boundary, doubt=float(doubts[k])

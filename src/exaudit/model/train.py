@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from exaudit.errors import SettingError
 from exaudit.head.training import evaluate
 from exaudit.model import recipes
 from exaudit.model.boundaries import boundaries_of
+from exaudit.model.faithfulness import words_record
 from exaudit.model.job import Job, Trained
 from exaudit.model.model import Model
 from exaudit.model.options import RunOptions
@@ -97,7 +99,7 @@ def train(
         "python": platform.python_version(),
         "device": str(pick_device(settings.device)),
     }
-    return Model(
+    model = Model(
         settings=settings,
         labels=labels,
         head=trained.head.eval(),
@@ -110,6 +112,7 @@ def train(
         negative_boundary=boundaries.negative,
         temperature=boundaries.temperature,
     )
+    return replace(model, record=record | {"words": words_record(model, dev, trained.dev)})
 
 
 def _run(job: Job, init: Model | None) -> Trained:

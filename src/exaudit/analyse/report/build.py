@@ -27,6 +27,7 @@ from exaudit.data.columns import listed
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
+from exaudit.model.doubts import sentences
 from exaudit.model.folder import load_model
 from exaudit.model.model import Model
 from exaudit.model.scores import MultiScores, Scores, TokenScores
@@ -98,6 +99,9 @@ class Answers:
         lines = [f"{len(self.labelled):,} documents with {words:,} words, labelled {_choice(self.labels)}."]
         if note := self.model.note_on_length([s.document for s in self.labelled]):
             lines.append(note)
+        names = [repr(view.positive) for view in self.labels.views]
+        told = sentences(self.model.record.get("words"), self.model.word_boundaries, names)
+        lines += [f"{line[0].upper()}{line[1:]}." for line in told]
         if self.auditor is None:
             return [*lines, "Decisions are the model's own; there is no support set to check them against."]
         version, size = self.auditor.support.version, len(self.auditor.support)
