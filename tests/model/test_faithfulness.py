@@ -13,13 +13,13 @@ from exaudit.data.document import Document
 from exaudit.errors import DataError
 from exaudit.model import faithfulness as module
 from exaudit.model.card import card
-from exaudit.model.doubts import sentences
 from exaudit.model.faithfulness import Faithfulness, faithfulness, words_record
 from exaudit.model.folder import load_model, read_description, save_model
 from exaudit.model.model import Model
 from exaudit.model.options import RunOptions
 from exaudit.model.settings import Settings
 from exaudit.model.train import train
+from exaudit.model.trust import sentences
 from tiny import FILLER, SMALL, cued, tiny_bert, tiny_labeler
 
 

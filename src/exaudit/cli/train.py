@@ -256,7 +256,7 @@ def _is_given(context: typer.Context, name: str) -> bool:
 def _closing(model: Model) -> list[str]:
     """What training ended with, and what to look out for."""
     from exaudit.data.labels import plain_positive
-    from exaudit.model.doubts import sentences
+    from exaudit.model.trust import sentences
 
     labels, record = model.labels, model.record
     lines = [_kept(record)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from exaudit.data.labels import LabelSet
-from exaudit.model.doubts import sentences
+from exaudit.model.trust import sentences
 
 __all__ = ["card"]
 

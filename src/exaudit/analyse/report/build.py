@@ -27,10 +27,10 @@ from exaudit.data.columns import listed
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
-from exaudit.model.doubts import sentences
 from exaudit.model.folder import load_model
 from exaudit.model.model import Model
 from exaudit.model.scores import MultiScores, Scores, TokenScores
+from exaudit.model.trust import sentences
 
 __all__ = ["Answers", "reliability_page", "report_page"]
 
