@@ -216,7 +216,7 @@ def test_wrong_files_and_options_get_one_line(
         ),
         (
             ["train", test, "--out", out, *SMALL, "--boundary", "here"],
-            "--boundary is f1, documents or zero, not 'here'",
+            "--boundary is f0.5, f1, documents or zero, not 'here'",
         ),
         (["train", plain, "--out", out, *SMALL], "name another column with --label-column"),
         (["train", test, "--out", tmp_path, *SMALL, "--overwrite"], "replaces only what it wrote"),
