@@ -16,6 +16,7 @@ from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, class_scores
 from exaudit.head.training import scored
 from exaudit.metrics import best_offset, stable_offset
+from exaudit.model.marked import with_marked
 from exaudit.model.model import Model
 from exaudit.model.settings import Settings
 
@@ -62,11 +63,12 @@ def boundaries_of(settings: Settings, head: Head, dev: LabelledFeatures) -> Boun
 def with_boundary(
     model: Model, documents: Sequence[Document], *, beta: float = BETA, by: str = "tokens"
 ) -> Model:
-    """The model with the decision boundary of its words where F_beta on these documents is best.
+    """The model with the decision boundary of its words for the best F_beta, by these documents.
 
-    by : "tokens" needs the label of every token. "documents" needs document labels alone: a document counts as
-        decided positive if one of its tokens is, and the boundary goes where these decisions do best. It is the
-        median of resampled documents, since the single best one is mostly luck.
+    by : "tokens" needs the label of every token; a few documents will do (`exaudit.model.marked`). "documents" needs
+        document labels alone: a document counts as decided positive if one of its tokens is, and the boundary goes
+        where these decisions do best. It is the median of resampled documents, since the single best one is mostly
+        luck.
     """
     if by not in ("tokens", "documents"):
         raise SettingError(f"a boundary is set by the labels of tokens or documents, not {by!r}")
@@ -74,21 +76,18 @@ def with_boundary(
         raise SettingError(
             f"`beta` is {beta}; it must be above 0 (0.5 prefers precision, 1 weighs both alike)"
         )
-    labels = model.labels
-    find = labels.token_targets if by == "tokens" else labels.view_targets
-    truth = [targets for document in documents if (targets := find(document)) is not None]
+    if by == "tokens":
+        return with_marked(model, documents, beta)
+    truth = [targets for d in documents if (targets := model.labels.view_targets(d)) is not None]
     if not documents or len(truth) < len(documents):
         raise DataError(
-            f"a boundary by the labels of {by} needs such labels in every document, and some have none"
+            "a boundary by the labels of documents needs such labels in every document, and some have none"
         )
     views = [scores.views for scores in model.iter_label(documents)]
     words = [np.stack([view.scores for view in own], 1) for own in views]  # (N, K) each
-    if by == "tokens":
-        boundaries = _each(best_offset, np.concatenate(words), np.concatenate(truth), beta)
-    else:
-        boundaries = _each(stable_offset, np.array([own.max(0) for own in words]), np.array(truth), beta)
+    boundaries = _each(stable_offset, np.array([own.max(0) for own in words]), np.array(truth), beta)
     negative = model.negative_boundary
-    if by == "documents" and not model.by_tokens:
+    if not model.by_tokens:
         negative = _negative(model.head, words, np.array(truth), beta)
     told = {"by": by, "beta": beta, "documents": len(documents), "offsets": list(boundaries)}
     record = {**model.record, "boundary": told}
