@@ -138,7 +138,7 @@ def measure(scored: Scored, sizes: Sequence[int], draws: int, beta: float) -> li
             for way, rows, own in (
                 ("best", pool[:size], None),
                 ("random", pool[:size], None),
-                ("suggested", picked, weights / weights.mean()),
+                ("suggested", picked, weights),
             ):
                 boundaries, inside = [], []
                 for k, start in enumerate(scored.boundary):

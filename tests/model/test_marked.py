@@ -54,7 +54,7 @@ def literal_offset(
         best = min(ties, key=lambda n: (abs(n - values.index(start)), n))
         after = values[min(best + 1, len(values) - 1)]
         found.append(start if values[best] == start else (values[best] + after) / 2)
-    positive = sum(int(own.sum()) for own in truth)
+    positive = sum(w * own.sum() for w, own in zip(weights / weights.mean(), truth, strict=True))
     return start + (float(np.median(found)) - start) * positive / (positive + 10)
 
 

@@ -84,15 +84,15 @@ def marked_offset(
     weights
         How many documents each one stands for, if not for as many (D,).
     """
-    positive = sum(int(np.count_nonzero(own)) for own in truth)
-    if not positive:
+    if not any(np.any(own) for own in truth):
         return start
+    weights = np.ones(len(scores)) if weights is None else weights / weights.mean()
     words, marked = np.concatenate(scores), np.concatenate(truth) > 0  # (W,) each
     of = np.repeat(np.arange(len(scores)), [len(own) for own in scores])  # (W,) each word's document
     boundaries = _candidates(words, start)  # (G,)
     below = np.searchsorted(boundaries, words)  # (W,) how many boundaries a word lies above
     f = np.empty((DRAWS, len(boundaries)))
-    for n, drawn in enumerate(_draws(len(scores), weights, DRAWS)):
+    for n, drawn in enumerate(_draws(weights, DRAWS)):
         every, true = drawn[of], drawn[of] * marked  # (W,) each: what a word counts
         f[n] = _f(
             _above(below, true, len(boundaries)), _above(below, every, len(boundaries)), true.sum(), beta
@@ -103,6 +103,7 @@ def marked_offset(
     best = np.where(f >= f.max(1, keepdims=True) - 1e-12, distance, len(boundaries)).argmin(1)  # (B,)
     middles = (boundaries + np.append(boundaries[1:], boundaries[-1])) / 2  # between two words
     middles[before] = start
+    positive = float(weights[of[marked]].sum())
     return float(start + (np.median(middles[best]) - start) * positive / (positive + PRIOR))
 
 
@@ -124,7 +125,7 @@ def marked_measures(
             flagged = scores[i] > boundary
             said[i], right[i] = flagged.sum(), (flagged & (truth[i] > 0)).sum()
     table = np.stack([right, said, [np.count_nonzero(own) for own in truth]], 1)  # (D, 3)
-    every = [weights, *_draws(len(scores), weights, INTERVAL_DRAWS)]  # as they are, then drawn
+    every = [weights, *_draws(weights, INTERVAL_DRAWS)]  # as they are, then drawn
     right, said, true = np.array([own @ table for own in every]).T  # (1 + B,) each
     figures = {
         "f": _f(right, said, true, beta),
@@ -159,7 +160,7 @@ def _truth(model: Model, documents: Sequence[Document]) -> list[NDArray[np.int8]
 
 
 def _weights(documents: Sequence[Document]) -> NDArray[np.float64]:
-    """How many documents of the pool each one stands for, on average 1; alike where that is not known (D,)."""
+    """How many documents of the pool each one stands for; alike where that is not known (D,)."""
     told = [document.meta.get(STANDS_FOR) for document in documents]
     if not any(told):
         return np.ones(len(documents))
@@ -177,7 +178,7 @@ def _weights(documents: Sequence[Document]) -> NDArray[np.float64]:
                 line=document.line or None,
             )
         found.append(number)
-    return np.array(found, np.float64) / (sum(found) / len(found))
+    return np.array(found, np.float64)
 
 
 def _start(model: Model) -> tuple[float, ...]:
@@ -200,12 +201,12 @@ def _above(below: NDArray[np.intp], weights: Floats, boundaries: int) -> NDArray
     return np.asarray(count[::-1].cumsum()[::-1][1:])
 
 
-def _draws(documents: int, weights: Floats | None, draws: int) -> Iterator[NDArray[np.float64]]:
+def _draws(weights: Floats, draws: int) -> Iterator[NDArray[np.float64]]:
     """How much each document counts in each draw (D,)."""
     generator = np.random.default_rng(0)
     for _ in range(draws):
-        drawn = np.bincount(generator.integers(0, documents, documents), minlength=documents)
-        yield np.asarray(drawn * (1.0 if weights is None else weights), np.float64)
+        rows = generator.integers(0, len(weights), len(weights))
+        yield np.asarray(np.bincount(rows, minlength=len(weights)) * weights, np.float64)
 
 
 def _f(right: Floats, said: Floats, true: Any, beta: float) -> NDArray[np.float64]:
