@@ -3,8 +3,9 @@
     python benchmarks/marked.py TASKS TASK=MODEL... --out marked
 
 TASKS is a folder of tasks as for `exaudit benchmark words`, with token labels in dev, too. MODEL is a model folder, or
-a file of scores that an earlier run left in OUT (TASK.npz: `dev` and `test`, the scores of all words (W, K), and
-`boundary`). A task may be named more than once, as in hedges=frozen hedges=tuned.
+a file of scores that an earlier run left in OUT (.npz: `dev` and `test`, the scores of all words (W, K), and `boundary`;
+`boundary_0.5` and `boundary_1`, where they differ for F0.5 and F1). A task may be named more than once, as in
+hedges=frozen hedges=tuned.
 
 Three ways are compared, each over many draws of the documents:
 
@@ -35,6 +36,7 @@ from exaudit.analyse.report.svg import panels
 from exaudit.benchmark.task import Task, read_tasks
 from exaudit.data.document import Document
 from exaudit.metrics import best_offset, f_beta
+from exaudit.model.boundaries import start_before_marking
 from exaudit.model.folder import load_model
 from exaudit.model.marked import marked_measures, marked_offset
 from exaudit.model.scores import MultiScores, Scores, TokenScores
@@ -56,13 +58,13 @@ class Scored:
     task: Task
     dev: list[Table]
     test: list[Table]
-    boundary: tuple[float, ...]
+    boundaries: dict[float, tuple[float, ...]]  # before any word was marked, for each beta
 
     def truth(self, documents: Sequence[Document]) -> list[NDArray[np.int8]]:
         tables = [self.task.labels.token_targets(document) for document in documents]
         return [table for table in tables if table is not None]
 
-    def labelled(self, rows: Sequence[int]) -> list[Scores]:
+    def labelled(self, rows: Sequence[int], beta: float) -> list[Scores]:
         """Documents of dev as a model would label them; the id is the row."""
         assert self.task.marked_dev is not None
         made: list[Scores] = []
@@ -70,7 +72,7 @@ class Scored:
             document = Document(str(row), self.task.marked_dev[row].text, self.task.marked_dev[row].tokens)
             views = tuple(
                 TokenScores(document, 0.0, np.zeros(len(own), np.float32), own.astype(np.float32), boundary)
-                for own, boundary in zip(self.dev[row].T, self.boundary, strict=True)
+                for own, boundary in zip(self.dev[row].T, self.boundaries[beta], strict=True)
             )
             binary = self.task.labels.kind == "binary"
             made.append(
@@ -91,15 +93,16 @@ def read(tasks: dict[str, Task], given: str, out: Path, device: str) -> Scored:
         model = load_model(path, device=device)
         scores = {
             split: np.concatenate(
-                [np.stack([v.scores for v in own.views], 1) for own in model.label(documents)]
+                [np.stack([v.weighed for v in own.views], 1) for own in model.label(documents)]
             )
             for split, documents in splits.items()
         }
-        arrays: dict[str, Any] = {**scores, "boundary": np.array(model.word_boundaries)}
+        starts = {f"boundary_{beta:g}": np.array(start_before_marking(model, beta)) for beta in BETAS}
+        arrays: dict[str, Any] = {**scores, **starts, "boundary": np.array(model.word_boundaries)}
         np.savez_compressed(out / f"{name}.{path.name}.npz", **arrays)
     else:
         with np.load(path) as file:
-            arrays = {key: file[key] for key in ("dev", "test", "boundary")}
+            arrays = dict(file)
     cut: dict[str, list[Table]] = {}
     for split, documents in splits.items():
         ends = np.cumsum([len(d.tokens) for d in documents])
@@ -107,7 +110,8 @@ def read(tasks: dict[str, Task], given: str, out: Path, device: str) -> Scored:
         if len(words) != ends[-1]:
             raise SystemExit(f"{path}: {len(words):,} scores for the {ends[-1]:,} words of {name}, {split}")
         cut[split] = np.split(words, ends[:-1])
-    boundary = tuple(map(float, np.atleast_1d(arrays["boundary"])))
+    starts = {beta: np.atleast_1d(arrays.get(f"boundary_{beta:g}", arrays["boundary"])) for beta in BETAS}
+    boundary = {beta: tuple(own.tolist()) for beta, own in starts.items()}
     return Scored(f"{name} {path.stem}", task, cut["dev"], cut["test"], boundary)
 
 
@@ -124,7 +128,7 @@ def score(
 def measure(scored: Scored, sizes: Sequence[int], draws: int, beta: float) -> list[dict[str, Any]]:
     """The figures of every size and way; size 0 is the boundary that the model came with."""
     dev_truth, test_truth = scored.truth(scored.task.marked_dev or []), scored.truth(scored.task.test)
-    default = score(scored.test, test_truth, scored.boundary, beta)
+    default = score(scored.test, test_truth, scored.boundaries[beta], beta)
     lines: list[dict[str, Any]] = [{"size": 0, "way": way, "mean": default, "low": default} for way in WAYS]
     for size in sizes:
         found: dict[str, list[float]] = {way: [] for way in WAYS}
@@ -132,7 +136,7 @@ def measure(scored: Scored, sizes: Sequence[int], draws: int, beta: float) -> li
         for seed in range(draws if size < len(dev_truth) else 1):
             generator = np.random.default_rng(seed)
             pool = generator.permutation(len(dev_truth))[: max(POOL, size)].tolist()
-            chosen = choose(scored.labelled(pool), scored.task.labels, size, seed=seed)
+            chosen = choose(scored.labelled(pool, beta), scored.task.labels, size, seed=seed)
             picked = [int(one.scores.document.id) for one in chosen]
             weights = np.array([one.stands_for for one in chosen])
             for way, rows, own in (
@@ -141,7 +145,7 @@ def measure(scored: Scored, sizes: Sequence[int], draws: int, beta: float) -> li
                 ("suggested", picked, weights),
             ):
                 boundaries, inside = [], []
-                for k, start in enumerate(scored.boundary):
+                for k, start in enumerate(scored.boundaries[beta]):
                     words = [scored.dev[i][:, k] for i in rows], [dev_truth[i][:, k] for i in rows]
                     if way == "best":
                         boundaries.append(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from exaudit.cli import run
+from exaudit.model.boundaries import start_before_marking
 from exaudit.model.folder import load_model
 
 Verb = Callable[..., str]
@@ -38,7 +39,7 @@ def test_suggest_then_mark_then_boundary(work: Path, capsys: pytest.CaptureFixtu
     out = capsys.readouterr().out
     after = load_model(Path("model"), device="cpu")
     record = after.record["boundary"]
-    assert record["start"] == list(before.word_boundaries)
+    assert record["start"] == list(start_before_marking(before, 1.0))
     value, low, high = record["known"][0]["f"]
     assert f"decision boundary of the words, positive: {after.word_boundaries[0]:.4f}\n" in out
     assert f"  F1 {value:.2f} ({low:.2f} to {high:.2f}), precision " in out

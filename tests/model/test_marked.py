@@ -12,7 +12,7 @@ import pytest
 from exaudit.data.document import Document
 from exaudit.errors import DataError
 from exaudit.metrics import Counts
-from exaudit.model.boundaries import with_boundary, with_boundary_at_zero
+from exaudit.model.boundaries import start_before_marking, with_boundary, with_boundary_at_zero
 from exaudit.model.folder import load_model, save_model, update_model
 from exaudit.model.marked import PRIOR, marked_measures, marked_offset
 from exaudit.model.model import Model
@@ -119,9 +119,9 @@ def test_more_documents_make_the_interval_narrower() -> None:
 def test_a_model_takes_and_keeps_it(model: Model, tmp_path: Path) -> None:
     marked = reviews(20, seed=5)
     moved = with_boundary(model, marked, beta=1.0)
-    scores = [own.views[0].scores for own in model.label(marked)]
+    scores = [own.views[0].weighed for own in model.label(marked)]
     truth = [model.labels.views[0].token_targets(d) for d in marked]
-    (start,) = model.word_boundaries
+    (start,) = start_before_marking(model, 1.0)
     assert moved.word_boundaries == (marked_offset(scores, truth, start, 1.0),)  # type: ignore[arg-type]
     record = moved.record["boundary"]
     assert record["known"] == [marked_measures(scores, truth, start, 1.0)]  # type: ignore[arg-type]
@@ -141,15 +141,33 @@ def test_a_model_takes_and_keeps_it(model: Model, tmp_path: Path) -> None:
     assert with_boundary(with_boundary_at_zero(loaded), marked).record["boundary"]["start"] == [0.0]
 
 
+def test_it_starts_from_the_boundary_for_the_same_f_score(model: Model) -> None:
+    choices = {"f1": {"words": [0.1], "negative": None}, "f0.5": {"words": [0.4], "negative": None}}
+    found = {"by": "f0.5", "temperature": 1.0, "sweep": None, "choices": choices}
+    known = replace(
+        model, word_boundaries=(0.4,), temperature=1.0, record={**model.record, "boundary": found}
+    )
+    marked = reviews(20, seed=5)
+    moved = with_boundary(known, marked, beta=1.0)
+    assert moved.record["boundary"]["start"] == [0.1]
+    assert moved.record["boundary"]["choices"] == choices, "they stay known"
+    again = with_boundary(moved, marked, beta=0.5)
+    assert again.record["boundary"]["start"] == [0.4]
+    assert again.word_boundaries == with_boundary(known, marked, beta=0.5).word_boundaries
+    zero = with_boundary(with_boundary_at_zero(again), marked, beta=0.5)
+    assert zero.record["boundary"]["start"] == [0.0], "the boundary that was asked for is the start"
+
+
 def test_classes_are_set_one_by_one() -> None:
     model = tiny_labeler(epochs=3).fit(cued(90), dev=cued(30, seed=1)).model_
     marked = [d for d in cued(30, seed=6) if d.label != "staff"]
     moved = with_boundary(model, marked)
-    assert moved.word_boundaries[2] == model.word_boundaries[2], "no word is marked with it"
+    start = start_before_marking(model, 0.5)
+    assert moved.word_boundaries[2] == start[2], "no word is marked with it"
     for k in (0, 1):
-        scores = [own.views[k].scores for own in model.label(marked)]
+        scores = [own.views[k].weighed for own in model.label(marked)]
         truth = [model.labels.views[k].token_targets(d) for d in marked]
-        assert moved.word_boundaries[k] == marked_offset(scores, truth, model.word_boundaries[k])  # type: ignore[arg-type]
+        assert moved.word_boundaries[k] == marked_offset(scores, truth, start[k])  # type: ignore[arg-type]
     known = moved.record["boundary"]["known"]
     assert known[2] is None
     assert set(known[0]) == {"f", "precision", "recall"}
@@ -159,12 +177,12 @@ def test_classes_are_set_one_by_one() -> None:
 def test_documents_that_stand_for_more_count_more(model: Model) -> None:
     marked = reviews(20, seed=5)
     weighted = [replace(d, meta={"stands_for": str(1 + n % 3)}) for n, d in enumerate(marked)]
-    scores = [own.views[0].scores for own in model.label(marked)]
+    scores = [own.views[0].weighed for own in model.label(marked)]
     truth = [model.labels.views[0].token_targets(d) for d in marked]
     weights = np.array([1 + n % 3 for n in range(20)], np.float64)
     found = with_boundary(model, weighted)
     assert found.record["boundary"]["known"] != with_boundary(model, marked).record["boundary"]["known"]
-    expected = marked_offset(scores, truth, model.word_boundaries[0], 0.5, weights)  # type: ignore[arg-type]
+    expected = marked_offset(scores, truth, start_before_marking(model, 0.5)[0], 0.5, weights)  # type: ignore[arg-type]
     assert found.word_boundaries == pytest.approx((expected,))
 
 

@@ -19,10 +19,10 @@ __all__ = ["WordResults"]
 READ = (
     "Every model learnt from document labels alone: the token labels of train and dev were taken away first.",
     "AP: average precision of the word scores, which needs no boundary. Then F1 / F0.5 of the words above a boundary.",
-    "default: the boundary that training sets. zero: the paper's.",
+    "default: the boundaries that training sets, F1 at the one for F1 and F0.5 at the one for F0.5. zero: the paper's.",
     "best: READ OFF TEST, by the token labels of the test documents, one boundary for F1 and one for F0.5. It shows "
     "what a perfect rule would give; it is not a result, since nobody who lacks the truth can have it.",
-    "flagged: the share of test words above the default boundary, and that in documents of the class / in others.",
+    "flagged: the share of test words above the boundary for F0.5, and that in documents of the class / in others.",
     "documents: F1 of the document decisions. seconds: of training (min-max with the frozen model before it) / of "
     "labelling test. All others in percent.",
 )

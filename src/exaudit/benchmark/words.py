@@ -21,12 +21,12 @@ from exaudit._device import pick_device
 from exaudit._files import make_folder, read_json, write_json
 from exaudit._version import __version__
 from exaudit.analyse.evaluation import Evaluation
-from exaudit.benchmark.measures import word_measures
+from exaudit.benchmark.measures import boundary_measures, word_measures
 from exaudit.benchmark.task import Task
 from exaudit.data.columns import listed
 from exaudit.encode.locate import fingerprint, locate
 from exaudit.errors import SettingError
-from exaudit.model.boundaries import with_boundary_at_zero
+from exaudit.model.boundaries import knows_choices, with_boundary_at_zero, with_choice
 from exaudit.model.model import Model
 from exaudit.model.options import RunOptions
 from exaudit.model.settings import Settings
@@ -65,11 +65,12 @@ class WordRun:
     recipe, seed, tokens
         How it was trained, and how texts that came without tokens were cut.
     words
-        What `exaudit.benchmark.measures.word_measures` gives: `ap`, `default`, `zero`, `best` and `flagged`.
+        What `exaudit.benchmark.measures.word_measures` gives: `ap`, `best`, `flagged`, and the figures at the
+        boundaries for `f0.5` and `f1`, and at `zero`; `default` has the F-score that each of the first two is for.
     documents
         `f1` and `accuracy` of the test documents.
     boundaries
-        Where `default` and `zero` are, a number for each class.
+        Where they are, a number for each class.
     seconds
         For `train` (None: it was stopped in between) and `label`.
     device, version
@@ -143,14 +144,22 @@ def measure_model(model: Model, task: Task) -> dict[str, Any]:
     began = time.monotonic()
     labelled = model.label([document.without_token_labels() for document in task.test])
     seconds = time.monotonic() - began
-    boundaries = {"default": model.word_boundaries, "zero": with_boundary_at_zero(model).word_boundaries}
-    scores = [np.stack([view.scores for view in own.views], 1) for own in labelled]  # (N, K) each
+    choices = {name: with_choice(model, name) if knows_choices(model) else model for name in ("f0.5", "f1")}
+    boundaries = {name: list(own.word_boundaries) for name, own in choices.items()}
+    scores, plain = (
+        [np.stack([getattr(view, kind) for view in own.views], 1) for own in labelled]
+        for kind in ("weighed", "scores")
+    )  # (N, K) each
+    words = word_measures(scores, task.truth, task.document_truth, boundaries)
+    words["default"] = {name: words[name][name] for name in boundaries}  # each at its own
+    boundaries["zero"] = list(with_boundary_at_zero(model).word_boundaries)
+    words["zero"] = boundary_measures(plain, task.truth, boundaries["zero"])
     known = [replace(own, document=document) for own, document in zip(labelled, task.test, strict=True)]
     whole = Evaluation.of(known, task.labels).document_metrics()
     return {
-        "words": word_measures(scores, task.truth, task.document_truth, boundaries),
+        "words": words,
         "documents": {"f1": whole.get("f1", whole.get("macro_f1", 0.0)), "accuracy": whole["accuracy"]},
-        "boundaries": {name: [float(value) for value in own] for name, own in boundaries.items()},
+        "boundaries": boundaries,
         "label_seconds": seconds,
     }
 

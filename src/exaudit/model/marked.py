@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from exaudit.data.document import Document
 from exaudit.errors import DataError
 from exaudit.model.model import Model
 
-__all__ = ["MARKED", "STANDS_FOR", "marked_measures", "marked_offset", "with_marked"]
+__all__ = ["MARKED", "STANDS_FOR", "marked_boundary", "marked_measures", "marked_offset"]
 
 PRIOR = 10  # marked words of a class that weigh as much as the boundary that the model had before
 CANDIDATES = 400  # boundaries that are tried, at most
@@ -34,12 +33,13 @@ Floats = NDArray[np.floating]
 Words = Sequence[NDArray[Any]]  # one array for each document
 
 
-def with_marked(model: Model, documents: Sequence[Document], beta: float) -> Model:
-    """The model with the boundary of its words, for each class, that these documents give.
+def marked_boundary(
+    model: Model, documents: Sequence[Document], beta: float, start: Sequence[float]
+) -> dict[str, Any]:
+    """What these documents tell, for the model's record: for each class its boundary (`offsets`), the one before any
+    word was marked (`start`), how many words are marked, and what is `known` of the boundary.
 
-    A class that no word is marked with keeps its boundary. The record tells what is known of each (`known`), and the
-    boundary before any word was marked (`start`): whoever marks more documents begins there again, so that no word
-    counts twice.
+    A class that no word is marked with keeps the boundary before, and nothing is known of it.
     """
     truth = _truth(model, documents)  # (N, K) each
     weights = _weights(documents)  # (D,)
@@ -49,14 +49,13 @@ def with_marked(model: Model, documents: Sequence[Document], beta: float) -> Mod
         raise DataError(
             f"no word of these {len(documents):,} documents is marked {names}, so they cannot set a boundary; mark more"
         )
-    scores = [np.stack([view.scores for view in own.views], 1) for own in model.iter_label(documents)]
-    start = _start(model)
+    scores = [np.stack([view.weighed for view in own.views], 1) for own in model.iter_label(documents)]
     boundaries, known = [], []
     for k, before in enumerate(start):
         words = [own[:, k] for own in scores], [own[:, k] for own in truth]
         boundaries.append(marked_offset(*words, before, beta, weights))
         known.append(marked_measures(*words, before, beta, weights) if positive[k] else None)
-    told = {
+    return {
         "by": "tokens",
         "beta": beta,
         "documents": len(documents),
@@ -65,7 +64,6 @@ def with_marked(model: Model, documents: Sequence[Document], beta: float) -> Mod
         "marked_words": [int(count) for count in positive],
         "known": known,
     }
-    return replace(model, word_boundaries=tuple(boundaries), record={**model.record, "boundary": told})
 
 
 def marked_offset(
@@ -179,12 +177,6 @@ def _weights(documents: Sequence[Document]) -> NDArray[np.float64]:
             )
         found.append(number)
     return np.array(found, np.float64)
-
-
-def _start(model: Model) -> tuple[float, ...]:
-    """The boundaries before any word was marked."""
-    told = model.record.get("boundary") or {}
-    return tuple(told.get("start", model.word_boundaries))
 
 
 def _candidates(words: Floats, start: float) -> NDArray[np.float64]:
