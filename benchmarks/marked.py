@@ -3,7 +3,7 @@
     python benchmarks/marked.py TASKS TASK=MODEL... --out marked
 
 TASKS is a folder of tasks as for `exaudit benchmark words`, with token labels in dev, too. MODEL is a model folder, or
-a file of scores that an earlier run left in OUT (.npz: `dev` and `test`, the scores of all words (W, K), and `boundary`;
+a file of scores that an earlier run left in OUT (.npz: `dev` and `test`, the scores of all words, and `boundary`;
 `boundary_0.5` and `boundary_1`, where they differ for F0.5 and F1). A task may be named more than once, as in
 hedges=frozen hedges=tuned.
 
