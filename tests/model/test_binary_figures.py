@@ -39,7 +39,7 @@ def base(splits: dict[str, list[Document]]) -> Labeler:
         ("doc", {}),
         ("minmax", {"loss": "min-max"}),
         ("token", {"loss": "token"}),
-        ("wide", {"widths": (2, 3)}),
+        ("wide", {"widths": (2, 3), "boundary": "documents"}),
         ("paper", {"recipe": "paper"}),
     ],
 )

@@ -174,6 +174,8 @@ def with_boundary(
         raise DataError(
             "a boundary by the labels of documents needs such labels in every document, and some have none"
         )
+    if by == "documents":  # one word decides, whatever the document as a whole looks like
+        model = replace(model, temperature=None)
     views = [scores.views for scores in model.iter_label(documents)]
     if by in BETAS:
         return _by_erasure(model, documents, views, np.array(truth), by)
@@ -181,8 +183,7 @@ def with_boundary(
     boundaries = _by_largest(words, np.array(truth), beta)
     negative = model.negative_boundary
     if not model.by_tokens:
-        against = [np.stack([-view.scores - view.negative_doubt for view in own], 1) for own in views]
-        negative = _negative(model.head, against, np.array(truth), beta)
+        negative = _negative(model.head, [-own for own in words], np.array(truth), beta)
     told = {"by": by, "beta": beta, "documents": len(documents), "offsets": list(boundaries)}
     record = {**model.record, "boundary": _kept_choices(model) | told}
     return replace(model, word_boundaries=boundaries, negative_boundary=negative, record=record)
