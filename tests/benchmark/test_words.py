@@ -17,7 +17,7 @@ from exaudit.benchmark.task import Task
 from exaudit.benchmark.words import benchmark_words, measure_model, read_runs
 from exaudit.data.document import Document
 from exaudit.errors import SettingError
-from exaudit.model.boundaries import with_boundary
+from exaudit.metrics import best_offset
 from exaudit.model.model import Model
 from exaudit.model.settings import Settings
 from exaudit.model.train import train
@@ -85,8 +85,10 @@ def test_figures_are_those_of_the_model(film: Task, small: Settings) -> None:
     hits = ((scores > 0) & (truth == 1)).sum()
     assert found["words"]["zero"]["f1"] == pytest.approx(2 * hits / ((scores > 0).sum() + truth.sum()))
     for beta, name in ((1.0, "f1"), (0.5, "f0.5")):
-        ideal = measure_model(with_boundary(model, film.test, beta=beta), film)["words"]
-        assert found["words"]["best"][name] == pytest.approx(ideal["default"][name])
+        ideal = replace(model, word_boundaries=(best_offset(scores, truth, beta),))
+        assert found["words"]["best"][name] == pytest.approx(
+            measure_model(ideal, film)["words"]["default"][name]
+        )
     right = [
         own.decided == (int(d.label == "positive"),)
         for own, d in zip(model.label(film.test), film.test, strict=True)

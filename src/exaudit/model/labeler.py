@@ -221,7 +221,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._take(model)
 
     def tune_boundary(self, X: Iterable[Any], *, beta: float = 0.5, by: str = "tokens") -> Self:
-        """Move the decision boundary of the tokens to where F_beta on these documents is best.
+        """Move the decision boundary of the tokens to where F_beta is best, by these documents, of which a few will do.
 
         Parameters
         ----------
