@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from scored import LABELS, NAMES, audited, scored
 from several import ONE_OF, SEVERAL
 
+from exaudit.analyse.evaluation import Evaluation
 from exaudit.analyse.exemplars import ExemplarTable, choose
 from exaudit.analyse.report import (
     Beside,
@@ -652,3 +653,17 @@ def test_the_page_says_what_is_known_of_the_words(tmp_path: Path) -> None:
     assert [len(lines) for lines in told] == [1, 0]
     assert told[0][0].startswith("Words: ")
     assert "flagged in dev documents of class" in " ".join(Tags(to_html(pages[0])).text)
+
+
+def test_the_page_scores_the_words_that_the_model_decides(tmp_path: Path) -> None:
+    documents = reviews(60)
+    fitted = tiny_labeler(epochs=1).fit(documents).model_
+    model = replace(
+        fitted, temperature=0.01, word_boundaries=(-1.0,)
+    )  # doubt alone keeps a word from being flagged
+    save_model(model, tmp_path / "model")
+    page = report_page(Answers.of(tmp_path / "model", documents, title="model", device="cpu"))
+    own = Evaluation.of(model.label(documents), model.labels).to_json(ci=True)
+    assert page.data["evaluation"] == own
+    careless = [replace(scores, doubt=0.0) for scores in model.label(documents)]
+    assert own != Evaluation.of(careless, model.labels).to_json(ci=True)
