@@ -74,6 +74,8 @@ NO_EFFECT = {
     f"{TRAIN} --cache here": "--cache has no effect",
     f"{TRAIN} --tune-encoder": "--tune-encoder cannot go with --encoder none",
     f"{TRAIN} --pretrain": "--pretrain goes with --tune-encoder",
+    f"{TRAIN} --no-backup": "without --overwrite no model is replaced: --no-backup has no effect",
+    f"{TRAIN} --backup": "--backup has no effect",
     f"{TRAIN} --vocabulary 0 --word-dimension 8": "--vocabulary 0 leaves word embeddings out: --word-dimension has no",
     f"{TRAIN} --vocabulary 0 --word-vectors x": "--vocabulary 0 has none",
     f"{TRAIN} --word-vectors x --word-dimension 8": "--word-vectors have a width of their own: --word-dimension has no",
