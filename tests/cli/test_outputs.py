@@ -156,6 +156,52 @@ def test_the_support_set_is_an_input_too(work: Path, fails: Cli) -> None:
     assert "it lies in elsewhere" in told
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["data sample", "demo --out", "reproduce fce --sample --encoder none --out"],
+)
+def test_folders_that_cannot_be_written_into(work: Path, fails: Cli, command: str) -> None:
+    (work / "inside").symlink_to("model")
+    (work / "loop").symlink_to("loop")
+    os.mkfifo(work / "pipe")
+    for place, why in {
+        "model": "it lies in the model ",
+        "model/new": "it lies in the model ",
+        "inside/new/newer": "it lies in the model ",
+        "loop": "Too many levels of symbolic links",
+        "pipe": "it is a device or pipe; name a folder",
+        "/dev/null": "it is a device or pipe; name a folder",
+        "more.jsonl": "it is a file; name a folder",
+        "more.jsonl/new": "more.jsonl",
+    }.items():
+        told = fails(*command.split(), place)
+        assert told.startswith("exaudit: cannot write ")
+        assert place in told
+        assert why in told
+    assert not (work / "model/new").exists()
+
+
+def test_the_data_is_no_place_for_results(work: Path, fails: Cli) -> None:
+    told = fails("reproduce", "fce", "--encoder", "none", "--data", "model/..", "--out", ".")
+    assert told == "exaudit: cannot write into .: the command reads it; choose another folder\n"
+
+
+def test_links_of_a_folder_are_followed(work: Path, cli: Cli, fails: Cli) -> None:
+    (work / "link").symlink_to("there/samples")  # which do not exist yet
+    (work / "kept.csv").write_text("old\n")
+    cli("data", "sample", "link")
+    assert (work / "link").is_symlink()
+    (work / "link/reviews.dev.csv").unlink()
+    (work / "link/reviews.dev.csv").symlink_to(work / "kept.csv")
+    cli("data", "sample", "link")
+    assert (work / "there/samples/reviews.dev.csv").is_symlink()
+    assert (work / "kept.csv").read_text().startswith("text,label\n")
+    (work / "kept.csv").unlink()
+    os.mkfifo(work / "kept.csv")
+    assert "reviews.dev.csv is there already, and is no file" in fails("data", "sample", "link")
+    assert (work / "kept.csv").is_fifo()
+
+
 def test_a_model_is_saved_where_a_link_points(work: Path) -> None:
     (work / "place").symlink_to("models/real")
     (work / "models").mkdir()

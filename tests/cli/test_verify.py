@@ -123,7 +123,9 @@ def test_an_error_fits_on_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_panic_is_held_back(capfd: pytest.CaptureFixture[str]) -> None:
     with without_panics():
         os.write(2, b"a library says this\n")
-        sys.stderr.write("and we say that\n")  # in one piece: print would write the end of the line on its own
+        sys.stderr.write(
+            "and we say that\n"
+        )  # in one piece: print would write the end of the line on its own
         os.write(2, b"\nthread 'x' (1) panicked at lib.rs:1:1:\nleft: 1\nright: 2\n")
     sys.stderr.write("all is as before\n")
     os.write(2, b"for all\n")

@@ -405,7 +405,8 @@ def _document_label(names: Sequence[str], labels: LabelSet) -> Label:
 
 def _told(label: int | str) -> int | str:
     """The label of a token as `relabel` takes it: of two classes, where the set has -1, 0 and 1, the same words."""
-    return {-1: 0, 0: "unknown", 1: 1}[label] if isinstance(label, int) else label
+    words: dict[int | str, int | str] = {-1: 0, 0: "unknown", 1: 1}
+    return words.get(label, label)
 
 
 def _token_label(names: Sequence[str], labels: LabelSet) -> int | Label | None:
