@@ -198,7 +198,7 @@ def _out(rng: random.Random, verb: str, odd: float) -> str:
     if rng.random() > max(odd, 0.3):
         return rng.choice(["new", "new.jsonl", "new.html"])
     return rng.choice(["", "-", "empty", "full", "old.jsonl", "link", "loop", "nowhere/new", "old.jsonl/new", "x" * 300,
-                       "dangling", "a\udcffb", "pipe", "device", "pipelink"])  # fmt: skip
+                       "dangling", "a\udcffb", "pipe", "device", "pipelink", "model/model.json", "model/new"])  # fmt: skip
 
 
 def furnish(place: Path) -> None:

@@ -26,6 +26,10 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from quick import build_commands_once, progress, temporary_folder
+
 OLD = Path(__file__).parents[1] / "model" / "written_by_0_1" / "frozen"
 TEXT = "What a great and lovely film , but the sound was awful ."
 WORST = 120  # seconds that a case may take before it counts as a death
@@ -190,6 +194,7 @@ def work(place: Path, cases: range, seed: int) -> None:
     from exaudit.errors import ModelWarning
 
     warnings.simplefilter("ignore", ModelWarning)  # settings of 0.1 that are gone
+    build_commands_once()
     folders = {"fresh": place / "fresh", "0.1": place / "old"}
     documents = place / "documents.jsonl"
     asked = {name: questions(folder, documents) for name, folder in folders.items()}
@@ -214,7 +219,7 @@ def work(place: Path, cases: range, seed: int) -> None:
 
 def survey(cases: int, seed: int = 0, *, first: int = 0) -> list[Outcome]:
     """The outcomes of so many cases, from a process that is started anew where it died."""
-    with tempfile.TemporaryDirectory(prefix="exaudit-damage-") as temporary:
+    with temporary_folder("exaudit-damage-") as temporary:
         place, kept = Path(temporary, "damaged"), Path(temporary, "kept")
         place.mkdir()
         fresh(place / "fresh")
@@ -231,6 +236,8 @@ def survey(cases: int, seed: int = 0, *, first: int = 0) -> list[Outcome]:
                 for line in process.stdout:
                     outcome = Outcome(**json.loads(line))
                     found[outcome.case] = outcome
+                    if outcome.kind != "death":
+                        progress(len(found), line, good=outcome.kind in GOOD)
             if process.returncode == 0:
                 break
             shutil.rmtree(place)  # it died before it had put the file back
@@ -256,7 +263,8 @@ def main() -> None:
     outcomes = survey(options.cases, options.seed, first=options.first)
     bad = [outcome for outcome in outcomes if outcome.kind not in GOOD]
     for outcome in bad:
-        print(json.dumps(asdict(outcome)))
+        if outcome.kind == "death":  # others were shown as they came
+            print(json.dumps(asdict(outcome)))
     for what in ("kind", "damage"):
         print(what, dict(sorted(Counter(getattr(outcome, what) for outcome in outcomes).items())))
     print(

@@ -63,10 +63,11 @@ def test_judgement(status: int, out: str, err: str, shown: str, kind: str | None
         ("label", 0, ".new.1.tmp", "leftover"),
         ("label", 0, "model/model.json", "changed"),
         ("label", 0, "data0.csv", "changed"),
+        ("label", 0, "link", "replaced"),
         ("boundary", 0, "model/model.json", None),
         ("train", 1, "new.partial/head.safetensors", None),
     ],
 )
 def test_comparison(verb: str, status: int, changed: str, kind: str | None) -> None:
     command = Command(verb, [verb], b"", "new")
-    assert compared(command, status, {"old": "1"}, {"old": "1", changed: "2"}) == kind
+    assert compared(command, status, {"link": "target"}, {"link": "target", changed: "2"}) == kind
