@@ -51,6 +51,7 @@ NO_SENSE = {
     "boundary model reviews.dev.jsonl --documents -5": "--documents is -5",
     "boundary model reviews.dev.jsonl --by words": "not 'words'",
     "admission fit model reviews.dev.jsonl --kind near": "--kind is 'near'",
+    "report model reviews.test.jsonl --out new.txt": "choose --as html, md, json",
     "features model reviews.test.jsonl --ngrams 0": "--ngrams is '0'",
     "audit model good --token -1": "there is no token -1",
     "cache show --folder nowhere": "there is no folder nowhere",

@@ -28,7 +28,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from quick import build_commands_once, progress, temporary_folder
+from quick import commands_built_once, progress, temporary_folder
 
 OLD = Path(__file__).parents[1] / "model" / "written_by_0_1" / "frozen"
 TEXT = "What a great and lovely film , but the sound was awful ."
@@ -194,7 +194,6 @@ def work(place: Path, cases: range, seed: int) -> None:
     from exaudit.errors import ModelWarning
 
     warnings.simplefilter("ignore", ModelWarning)  # settings of 0.1 that are gone
-    build_commands_once()
     folders = {"fresh": place / "fresh", "0.1": place / "old"}
     documents = place / "documents.jsonl"
     asked = {name: questions(folder, documents) for name, folder in folders.items()}
@@ -258,7 +257,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.work is not None:
         place, first, last, seed = options.work
-        work(Path(place), range(int(first), int(last)), int(seed))
+        with commands_built_once():
+            work(Path(place), range(int(first), int(last)), int(seed))
         return
     outcomes = survey(options.cases, options.seed, first=options.first)
     bad = [outcome for outcome in outcomes if outcome.kind not in GOOD]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest import mock
 
 import typer.main
 
-__all__ = ["build_commands_once", "progress", "temporary_folder"]
+__all__ = ["commands_built_once", "progress", "temporary_folder"]
 
 MEMORY = "/dev/shm"  # where Linux has files in memory: nothing waits for a disk
 
 
-def build_commands_once() -> None:
+def commands_built_once() -> AbstractContextManager[Any]:
     """The tree of verbs is made for every command line that is run, of which a process has one, but not here."""
-    typer.main.get_command = functools.cache(typer.main.get_command)
+    return mock.patch.object(typer.main, "get_command", functools.cache(typer.main.get_command))
 
 
 def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:

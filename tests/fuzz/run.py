@@ -41,7 +41,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from commands import READING, Command, draw, furnish, verbs
 from damage import told
-from quick import build_commands_once, progress, temporary_folder
+from quick import commands_built_once, progress, temporary_folder
 
 MODEL = Path(__file__).parents[1] / "model" / "written_by_0_1" / "frozen"
 SLOWEST = 60  # seconds that a case may take
@@ -113,8 +113,8 @@ class Place:
         if kind is None and _model(before) != _model(
             after
         ):  # an edit that fails may bring a set of 0.1 up to date
-            status_of_verify, _, err, _ = call(Command("verify", ["verify", "model"], b"", None), self.folder)
-            kind = "unsound" if status_of_verify else None
+            unsound, _, why, _ = call(Command("verify", ["verify", "model"], b"", None), self.folder)
+            kind, err = ("unsound", why) if unsound else (None, err)
         kind = kind or ("done", "error", "usage")[status]
         return Outcome(case, command.verb, kind, command.arguments, (shown + err)[-1500:])
 
@@ -251,7 +251,6 @@ def _model(found: Snapshot) -> Snapshot:
 
 def work(folder: Path, cases: range, seed: int) -> Iterator[Outcome]:
     """The outcomes one by one; the folder of a defect is kept under its number."""
-    build_commands_once()
     place = Place(folder)
     for case in cases:
         yield Outcome(case, "", "death", [])
@@ -296,7 +295,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.work:
         results = os.fdopen(os.dup(1), "w")
-        with temporary_folder("exaudit-fuzz-") as folder:
+        with temporary_folder("exaudit-fuzz-") as folder, commands_built_once():
             for outcome in work(
                 Path(folder, "place"), range(options.first, options.first + options.cases), options.seed
             ):
