@@ -150,6 +150,24 @@ def test_nothing_is_written_into_the_model(work: Path, fails: Cli, verb: str) ->
     assert not (work / "model/out.json").exists()
 
 
+def test_nothing_is_written_into_any_model(work: Path, fails: Cli) -> None:
+    (work / "model.json").write_text("{}")  # alone, it makes no model of a folder
+    for name in ("model/model.json", "model/out.jsonl", "model/support/out.jsonl"):
+        told = fails("diff", "reviews.test.jsonl", "reviews.test.jsonl", "--out", name)
+        assert (
+            told
+            == f"exaudit: cannot write {name}: it lies in the model {work / 'model'}; choose another place\n"
+        )
+    assert not (work / "model/out.jsonl").exists()
+
+
+def test_a_model_is_not_trained_for_a_link_to_itself(work: Path, fails: Cli) -> None:
+    (work / "loop").symlink_to("loop")
+    told = fails("train", "reviews.dev.jsonl", "--encoder", "none", "--out", "loop")
+    assert told == "exaudit: loop: no model can be saved here: Too many levels of symbolic links\n"
+    assert not (work / "loop.partial").exists()
+
+
 def test_the_support_set_is_an_input_too(work: Path, fails: Cli) -> None:
     (work / "elsewhere").mkdir()
     told = fails(*LABEL, "elsewhere/out.jsonl", "--support", "elsewhere")

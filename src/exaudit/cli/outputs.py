@@ -42,6 +42,8 @@ def check_output(path: Path | None, *read: Path | str | None) -> None:
             raise SettingError(
                 f"cannot write {path}: it lies in {each}, which the command reads; choose another place"
             )
+    if model := _model_around(place):
+        raise SettingError(f"cannot write {path}: it lies in the model {model}; choose another place")
 
 
 def check_folder(path: Path, *read: Path | None) -> None:
@@ -57,11 +59,15 @@ def check_folder(path: Path, *read: Path | None) -> None:
         raise SettingError(f"cannot write into {path}: nothing may be written into {there}")
     if any(kind and each is not None and each.exists() and os.path.samefile(place, each) for each in read):
         raise SettingError(f"cannot write into {path}: the command reads it; choose another folder")
-    for folder in (place, *place.parents):
-        if (folder / "model.json").is_file():
-            raise SettingError(
-                f"cannot write into {path}: it lies in the model {folder}; choose another folder"
-            )
+    if model := _model_around(place):
+        raise SettingError(f"cannot write into {path}: it lies in the model {model}; choose another folder")
+
+
+def _model_around(place: Path) -> Path | None:
+    """The model folder that a place is, or lies in."""
+    files = ("model.json", "head.safetensors")
+    around = (place, *place.parents)
+    return next((folder for folder in around if all((folder / name).is_file() for name in files)), None)
 
 
 def _followed(path: Path) -> tuple[Path, int]:
