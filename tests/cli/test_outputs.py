@@ -152,7 +152,7 @@ def test_nothing_is_written_into_the_model(work: Path, fails: Cli, verb: str) ->
 
 def test_nothing_is_written_into_any_model(work: Path, fails: Cli) -> None:
     (work / "model.json").write_text("{}")  # alone, it makes no model of a folder
-    for name in ("model/model.json", "model/out.jsonl", "model/support/out.jsonl"):
+    for name in ("model/model.json", "model/out.jsonl"):
         told = fails("diff", "reviews.test.jsonl", "reviews.test.jsonl", "--out", name)
         assert (
             told
