@@ -200,7 +200,7 @@ def _jsonl(rng: random.Random, rows: list[Row]) -> str:
         if rng.random() < 0.05:
             row = row | {rng.choice(NAMES): rng.choice(VALUES)}
         if rng.random() < 0.1:
-            words = row["text"].split()
+            words = str(row["text"]).split()
             row = row | {"tokens": words, "token_labels": [rng.choice((*LABELS, 0, 1)) for _ in words]}
         return (
             json.dumps(row, ensure_ascii=rng.random() < 0.5)

@@ -52,7 +52,7 @@ class SupportSet(ABC):
         self.where = where
         self._state = State()
         self._lock = threading.RLock()
-        self._assured: set[int] = set()  # numbers of documents that are what was added
+        self._assured: dict[int, int] = {}  # documents that are what was added, and a hash of what they say
 
     # What the two kinds of set provide
 
@@ -189,7 +189,8 @@ class SupportSet(ABC):
             )
             for document, (row, length) in zip(self._read_documents(numbers), rows, strict=True)
         ]
-        unknown = [document for document in found if document.number not in self._assured]
+        # A damaged file may be read rightly once and wrongly another time.
+        unknown = [document for document in found if self._assured.get(document.number) != _said(document)]
         if self.stored and unknown:
             part = np.array([document.number for document in unknown])
             self._compare(unknown, self.vectors(ranges(state.row[part], state.length[part])))
@@ -198,7 +199,7 @@ class SupportSet(ABC):
     def verify(self) -> None:
         """Read everything and compare it with the fingerprints taken when it was added."""
         numbers = np.flatnonzero(self._state.live)
-        self._assured.difference_update(numbers.tolist())
+        self._assured.clear()
         for part in np.array_split(numbers, len(numbers) // 64 + 1):
             self.assure(part)
 
@@ -220,7 +221,7 @@ class SupportSet(ABC):
                     f"{self.where}: document {state.ids[document.number]!r:.60} is damaged: it is not what was added; "
                     "see `exaudit verify`, and go back to what is good with `exaudit support repair`"
                 )
-            self._assured.add(document.number)
+            self._assured[document.number] = _said(document)
             start += length
 
     def owners(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -458,3 +459,8 @@ def _named(ids: Sequence[str], most: int = 5) -> str:
     if len(ids) == 1:
         return f"document {some}"
     return f"{len(ids)} documents ({some}{', ...' if len(ids) > most else ''})"
+
+
+def _said(document: SupportDocument) -> int:
+    """A hash of what is read of a document, from the same set, again and again."""
+    return hash((document.id, document.text, document.tokens, tuple(sorted(document.meta.items()))))
