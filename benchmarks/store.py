@@ -137,7 +137,7 @@ def building(model: Model, sentences: list[Document], folder: Path) -> dict[str,
 class MadeVectors(Model):
     """Encodes and scores as it should, then hands out vectors that are like those of the support set."""
 
-    queries: np.ndarray
+    queries: np.ndarray = field(kw_only=True)
     turns: Iterator[int] = field(default_factory=count)
 
     def label(self, documents: Any, *, exemplars: bool = False) -> list[Scores]:

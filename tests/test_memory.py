@@ -26,6 +26,30 @@ from exaudit._memory import available_memory
             },
             40,
         ),
+        (  # the limit of a group above one's own holds too
+            {
+                "proc/self/cgroup": "0::/user/search\n",
+                "user/search/memory.max": "max",
+                "user/search/memory.current": "20",
+                "user/search/memory.stat": "",
+                "user/memory.max": "100",
+                "user/memory.current": "70",
+                "user/memory.stat": "",
+                "other/memory.max": "1",
+                "other/memory.current": "0",
+                "other/memory.stat": "",
+            },
+            30,
+        ),
+        (
+            {
+                "proc/self/cgroup": "5:devices:/\n4:memory:/search\n",
+                "memory/search/memory.limit_in_bytes": "100",
+                "memory/search/memory.usage_in_bytes": "60",
+                "memory/search/memory.stat": "inactive_file 9",
+            },
+            49,
+        ),
     ],
 )
 def test_the_least_of_what_is_told(files: dict[str, str], left: int | None, tmp_path: Path) -> None:

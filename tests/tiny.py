@@ -46,18 +46,20 @@ def reviews(count: int = 60, *, seed: int = 0) -> list[Document]:
     return sample_documents("reviews", count, seed=seed)
 
 
+# Word embeddings only, few filters: trains in a second.
+SMALL: dict[str, Any] = {
+    "encoder": "none",
+    "vocabulary": 200,
+    "word_dimension": 12,
+    "filters": 20,
+    "epochs": 3,
+    "device": "cpu",
+    "cache": "",
+}
+
+
 def tiny_labeler(**options: Any) -> Labeler:
-    """Word embeddings only, few filters: trains in a second."""
-    settings: dict[str, Any] = {
-        "encoder": "none",
-        "vocabulary": 200,
-        "word_dimension": 12,
-        "filters": 20,
-        "epochs": 3,
-        "device": "cpu",
-        "cache": "",
-    }
-    return Labeler(**settings | options)
+    return Labeler(**SMALL | options)
 
 
 CUES = {"food": ["soup", "bread"], "price": ["bill", "dear"], "staff": ["waiter", "rude"]}

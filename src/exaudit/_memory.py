@@ -16,18 +16,34 @@ def available_memory(root: Path = Path("/")) -> int | None:
                 found.append(int(line.split()[1]) * 1024)
     except (OSError, ValueError):
         pass
-    for limit, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-    ):
-        folder = root / "sys/fs/cgroup"
-        try:
-            reclaimable = _stat(folder / Path(limit).parent / "memory.stat", "inactive_file")
-            most, now = int((folder / limit).read_text()), int((folder / used).read_text())
-            found.append(max(0, most - now + reclaimable))
-        except (OSError, ValueError):  # no such limit ("max")
-            continue
+    for folder in _groups(root):
+        for limit, used in (
+            ("memory.max", "memory.current"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+        ):
+            try:
+                reclaimable = _stat(folder / "memory.stat", "inactive_file")
+                most, now = int((folder / limit).read_text()), int((folder / used).read_text())
+                found.append(max(0, most - now + reclaimable))
+            except (OSError, ValueError):  # no such limit ("max")
+                continue
     return min(found, default=None)
+
+
+def _groups(root: Path) -> set[Path]:
+    """Folders of the control groups that the process is in, each inside the next: all of their limits hold."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    folders = set()
+    for line in ("0::/", "0:memory:/", *lines):  # in a container, the root is its own group
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "memory"):
+            mounted = root / "sys/fs/cgroup" / controllers
+            own = mounted / path.lstrip("/")
+            folders |= {own, *(parent for parent in own.parents if parent.is_relative_to(mounted))}
+    return folders
 
 
 def _stat(path: Path, key: str) -> int:

@@ -16,6 +16,7 @@ __all__ = [
     "bootstrap",
     "columns",
     "document_metrics",
+    "expected_offset",
     "f_beta",
     "paired_bootstrap",
     "stable_offset",
@@ -107,20 +108,36 @@ def averaged(classes: Sequence[Counts], measure: Callable[[Counts], dict[str, fl
     return macro | {"micro_f1": sum(classes, Counts(0, 0, 0, 0)).f()}
 
 
-def best_offset(scores: NDArray[np.floating], truth: NDArray[np.generic], beta: float = 0.5) -> float:
-    """The decision boundary (positive where score > offset) with the highest F_beta; 0 where nothing beats it."""
+def best_offset(
+    scores: NDArray[np.floating], truth: NDArray[np.generic], beta: float = 0.5, *, missed: int = 0
+) -> float:
+    """The decision boundary (positive where score > offset) with the highest F_beta; 0 where nothing beats it.
+
+    missed : true ones besides these, which no boundary can reach.
+    """
     order = np.argsort(-scores, kind="stable")
     scores, hits = np.asarray(scores, dtype=np.float64)[order], np.asarray(truth)[order] > 0
     said = np.arange(1, len(scores) + 1)
     right = np.cumsum(hits)
-    f = (1 + beta**2) * right / (beta**2 * max(int(hits.sum()), 1) + said)
+    f = (1 + beta**2) * right / (beta**2 * max(int(hits.sum()) + missed, 1) + said)
     below = np.append(scores[1:], scores[-1] - 2.0)
     f[below == scores] = -1  # a boundary cannot stand between equal scores
     best = int(f.argmax())
-    if f[best] <= f_beta(scores > 0, hits, beta):
+    if f[best] <= (Counts.of(scores > 0, hits) + Counts(0, 0, missed, 0)).f(beta):
         return 0.0
     middle = (scores[best] + below[best]) / 2
     return float(middle if middle < scores[best] else below[best])  # neighbouring floats have no middle
+
+
+def expected_offset(log_odds: NDArray[np.floating], beta: float = 1.0) -> float:
+    """The decision boundary with the highest F_beta to be expected, where scores are the log-odds of being right: the
+    probabilities of those above it are the hits to be expected, and those of all are the true ones."""
+    scores = np.sort(np.asarray(log_odds, np.float64))[::-1]
+    hits = np.cumsum(np.exp(-np.logaddexp(0, -scores)))
+    f = (1 + beta**2) * hits / (beta**2 * hits[-1] + np.arange(1, len(scores) + 1))
+    best = int(f.argmax())
+    below = scores[best + 1] if best + 1 < len(scores) else scores[best] - 2.0
+    return float((scores[best] + below) / 2 if below < scores[best] else np.nextafter(scores[best], -np.inf))
 
 
 def stable_offset(

@@ -23,6 +23,7 @@ from exaudit.model.model import Model
 from exaudit.support.build import Build
 from exaudit.support.history import Edit
 from exaudit.support.memory import MemorySupportSet
+from exaudit.support.search import ExactSearch
 
 Splits = dict[str, list[Document]]
 Lines = list[dict[str, Any]]
@@ -562,3 +563,22 @@ def test_bad_requests(auditor: Auditor, trained: Model, splits: Splits, model: P
     (model / "admission.json").write_text('{"schema": 99}')
     with pytest.raises(ModelError, match="newer exaudit"):
         Auditor.open(model).admission  # noqa: B018
+
+
+def test_many_documents_are_one_search(
+    auditor: Auditor, trained: Model, splits: Splits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A streamed support set is read for all of them together, and answers as one in memory does."""
+    streamed = Auditor(trained, auditor.support, stream=True)
+    search, asked = ExactSearch.search, []
+    monkeypatch.setattr(
+        ExactSearch,
+        "search",
+        lambda self, queries, k: (asked.append(len(queries)), search(self, queries, k))[1],
+    )
+    found = streamed.label(splits["test"], rule="exag")
+    assert asked == [sum(len(document.tokens) for document in splits["test"])]
+    expected = auditor.label(splits["test"], rule="exag")
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.neighbours.rows, other.neighbours.rows)
+        np.testing.assert_array_equal(one.neighbours.distances, other.neighbours.distances)

@@ -36,7 +36,8 @@ def labeler(documents: list[Document]) -> Labeler:
 def test_the_boundary_is_where_dev_documents_are_told_best(
     labeler: Labeler, documents: list[Document]
 ) -> None:
-    model, dev = labeler.model_, documents[300:]
+    dev = documents[300:]
+    model = with_boundary(with_boundary_at_zero(labeler.model_), dev, by="documents")
     largest = np.array([-one.views[0].scores.min() for one in model.label(dev)], np.float64)
     negative = np.array([d.label == "negative" for d in dev])
     idle = -float(class_scores(model.head.bias.detach()[None], "softmax")[0, 0])

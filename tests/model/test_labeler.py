@@ -301,7 +301,7 @@ def test_the_dev_documents_set_the_boundary_of_the_words_unless_zero_is_asked_fo
     assert zero.model_.word_boundaries[0] == 0
     assert tiny_labeler(recipe="paper").fit(train, dev=dev).model_.word_boundaries[0] == 0
     assert tiny_labeler(loss="min-max").fit(train, dev=dev).model_.word_boundaries[0] == 0
-    model = tiny_labeler().fit(train, dev=dev)
+    model = tiny_labeler(boundary="documents").fit(train, dev=dev)
     found = model.model_.word_boundaries[0]
     assert found != 0
     assert model.model_.record["boundary"] == {"by": "documents", "beta": 0.5}
@@ -310,7 +310,7 @@ def test_the_dev_documents_set_the_boundary_of_the_words_unless_zero_is_asked_fo
     for a, b in zip(zero.label(dev), model.label(dev), strict=True):  # nothing else differs
         np.testing.assert_array_equal(a.scores, b.scores)
         assert a.output == b.output
-    with pytest.raises(SettingError, match="documents or zero, not 'one'"):
+    with pytest.raises(SettingError, match="f0.5, f1, documents or zero, not 'one'"):
         tiny_labeler(boundary="one").fit(train, dev=dev)
 
 

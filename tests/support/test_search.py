@@ -13,6 +13,7 @@ from exaudit.support import projection as projection_module
 from exaudit.support import search as search_module
 from exaudit.support.autotune import choose_projection
 from exaudit.support.search import ExactSearch
+from exaudit.support.vector_file import VectorFile
 
 KINDS = ("random", "duplicated", "low-rank", "constant", "zero", "offset", "tiny", "huge", "uneven", "grid")
 
@@ -114,8 +115,7 @@ def test_ties_go_to_the_lowest_row():
 
 
 @pytest.mark.parametrize("directions", [0, 3])
-def test_float16_and_memory_maps(tmp_path: Path, monkeypatch, directions):
-    monkeypatch.setattr("exaudit.support.rows.PAGES", 1)
+def test_float16_and_memory_maps(tmp_path: Path, directions):
     vectors = make("random", 300, 10, 0).astype(np.float16)
     np.save(tmp_path / "vectors.npy", vectors)
     stored = np.load(tmp_path / "vectors.npy", mmap_mode="r")
@@ -125,6 +125,34 @@ def test_float16_and_memory_maps(tmp_path: Path, monkeypatch, directions):
     new = make("random", 5, 10, 2)  # float32, and not to be rounded to float16
     search.add(new)
     check(search, np.concatenate([vectors.astype(np.float32), new]), new, 8)
+
+
+@pytest.mark.parametrize("directions", [0, 9])
+def test_a_streamed_set_is_read_for_a_batch_of_queries_not_for_each(tmp_path: Path, monkeypatch, directions):
+    """The same neighbours as in memory; and for twenty times the queries no more passes over the file."""
+    monkeypatch.setattr(search_module, "SEEDS", 128)
+    monkeypatch.setitem(search_module.BATCH, "cpu", 100)
+    monkeypatch.setitem(search_module.PRODUCTS, "cpu", 32 * 4096)
+    vectors = make("low-rank", 5011, 24, 0) + 0.1 * make("random", 5011, 24, 1)
+    queries = np.concatenate([vectors[::10], make("random", 500, 24, 2)])
+    np.save(tmp_path / "vectors.npy", vectors)
+    streamed = ExactSearch(
+        np.load(tmp_path / "vectors.npy", mmap_mode="r"), directions=directions, stream=True
+    )
+    assert streamed.directions_ == directions
+    read, fill = [], VectorFile._fill
+    monkeypatch.setattr(
+        VectorFile, "_fill", lambda self, out, row: (read.append(len(out)), fill(self, out, row))
+    )
+    for asked in (queries[::20], queries):
+        read.clear()
+        found = streamed.search(asked, 8)
+        assert sum(read) < 3.2 * len(vectors)  # for the bounds of flat search, to measure, and to be exact
+        expected = ExactSearch(vectors, directions=directions).search(asked, 8)
+        np.testing.assert_array_equal(found[1], expected[1])
+        np.testing.assert_array_equal(found[0], expected[0])
+    monkeypatch.setattr(search_module, "STREAMED", 250)
+    np.testing.assert_array_equal(streamed.search(queries, 8)[1], expected[1])
 
 
 @settings(max_examples=30, deadline=None)

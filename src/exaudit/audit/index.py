@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from exaudit.support.verification import Verification
 
 __all__ = ["ExemplarIndex"]
 
+_WITH_SKETCHES = 1.3  # the memory of a search, in that of its vectors (benchmarks/store.py)
 _BLOCK = 8192  # rows copied at once to the file that is streamed from
 Rows = npt.NDArray[np.int64]
 
@@ -123,35 +123,35 @@ class ExemplarIndex:
         self._number = support.number
         self._row = self.exemplars.row
         self._check_memory(support)
-        vectors = self._spilled(support) if self._stream else support.vectors(self._row)
-        self.verification = Verification(support, vectors)
-        self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
+        with self._vectors(support) as vectors:
+            self.verification = Verification(support, vectors)
+            self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
 
     def _check_memory(self, support: SupportSet) -> None:
         """Say what the search would take, before the system ends it without a word."""
         if self._stream:
             return
-        needed = len(self._row) * support.header.width * np.dtype(support.header.dtype).itemsize
+        vectors = len(self._row) * support.header.width * np.dtype(support.header.dtype).itemsize
+        needed = int(_WITH_SKETCHES * vectors)
         left = available_memory()
         if left is not None and needed > left:
             raise SupportError(
-                f"the vectors of the support set take {needed / 1e9:.1f} GB, and {left / 1e9:.1f} GB of memory are "
-                "left; search them from disk with `stream`, or on a machine with more memory"
+                f"a search of the support set takes {needed / 1e9:.1f} GB, and {left / 1e9:.1f} GB of memory are "
+                "left; search it from disk with `stream`, or on a machine with more memory"
             )
 
-    def _spilled(self, support: SupportSet) -> npt.NDArray[Any]:
-        """The vectors in a temporary file, which vanishes with the last map of it."""
+    @contextmanager
+    def _vectors(self, support: SupportSet) -> Iterator[npt.NDArray[Any]]:
+        """The vectors, or with `stream` a map of a temporary file, which vanishes once all who opened it are done."""
         header, count = support.header, len(self._row)
-        if not count:
-            return np.zeros((0, header.width), header.dtype)
-        # Written a page at a time: of a file written in large pieces, Linux maps up to 2 MB for every row that is
-        # looked at, and soon all of it counts as our memory.
-        with tempfile.NamedTemporaryFile(prefix="exaudit-", buffering=mmap.PAGESIZE) as file:
+        if not self._stream or not count:
+            yield support.vectors(self._row)
+            return
+        with tempfile.NamedTemporaryFile(prefix="exaudit-") as file:
             for start in range(0, count, _BLOCK):
-                for vector in support.vectors(self._row[start : start + _BLOCK]):
-                    file.write(vector.data)
+                file.write(support.vectors(self._row[start : start + _BLOCK]).data)
             file.flush()
-            return np.memmap(file.name, header.dtype, "r", shape=(count, header.width))
+            yield np.memmap(file.name, header.dtype, "r", shape=(count, header.width))
 
     def _apply(self, support: SupportSet, added: Rows, removed: Rows) -> None:
         places = self._places(added)

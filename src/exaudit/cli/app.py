@@ -39,6 +39,7 @@ def _root(
 from exaudit.cli import (  # noqa: E402
     admission,
     audit,
+    benchmark,
     boundary,
     cache,
     compare,
@@ -75,3 +76,4 @@ app.add_typer(admission.app, name="admission")
 app.add_typer(data.app, name="data")
 app.add_typer(cache.app, name="cache")
 app.add_typer(reproduce.app, name="reproduce")
+app.add_typer(benchmark.app, name="benchmark")

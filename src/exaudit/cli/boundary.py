@@ -21,9 +21,10 @@ def boundary(
     by: Annotated[
         str,
         typer.Option(
-            metavar="tokens|documents|zero",
-            help="Set it by the labels of tokens, by those of documents where words were never labelled, or put it "
-            "at zero, as in the paper.",
+            metavar="tokens|f1|f0.5|documents|zero",
+            help="Set it by the labels of tokens; where words were never labelled, for f1 or f0.5 (as found in "
+            "training, or by the labels of the documents in FILE) or by documents that one word decides; or at zero, "
+            "as in the paper.",
         ),
     ] = "tokens",
     documents: Annotated[int | None, typer.Option(help="Use only the first so many documents.")] = None,
@@ -33,22 +34,24 @@ def boundary(
 ) -> None:
     """Set the boundary above which a word is flagged, and store it in the model folder."""
     from exaudit.errors import SettingError
-    from exaudit.model.boundaries import BETA, with_boundary, with_boundary_at_zero
+    from exaudit.model.boundaries import BETA, BETAS, with_boundary, with_boundary_at_zero, with_choice
     from exaudit.model.folder import load_model, update_model
 
-    if (file is None) != (by == "zero"):
-        raise SettingError(
-            "a boundary at zero needs no FILE" if file else "give a FILE to set the boundary by, or `by=zero`"
-        )
+    if file is not None and by == "zero":
+        raise SettingError("a boundary at zero needs no FILE")
+    if file is None and by not in ("zero", *BETAS):
+        raise SettingError("give a FILE to set the boundary by, or `by=f1`, `by=f0.5` or `by=zero`")
+    if by in BETAS and beta != BETA:
+        raise SettingError(f"`by={by}` says which F-score to raise: leave out `beta`")
     if file is None and (documents is not None or beta != BETA or reading != Reading()):
         raise SettingError(
-            "a boundary at zero is set by no documents: leave out `beta`, `documents` and the like"
+            "without a FILE there are no documents: leave out `beta`, `documents` and the like"
         )
     if documents is not None and documents < 1:
         raise SettingError(f"`documents` is {documents}; it must be 1 or more")
     loaded = load_model(model, device=device, encoder=encoder)
     if file is None:
-        moved = with_boundary_at_zero(loaded)
+        moved = with_boundary_at_zero(loaded) if by == "zero" else with_choice(loaded, by)
     else:
         moved = with_boundary(loaded, reading.read(file, need_labels=True)[:documents], beta=beta, by=by)
     update_model(moved, model)

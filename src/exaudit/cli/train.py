@@ -124,9 +124,10 @@ def train(
     boundary: Annotated[
         str | None,
         typer.Option(
-            metavar="documents|zero",
-            help="Set the boundary of the words by the labels of the dev documents (the default after document "
-            "labels), or put it at zero. `exaudit boundary` moves it later.",
+            metavar="f0.5|f1|documents|zero",
+            help="Where a word is flagged: f0.5 for few and right ones (the default after document labels), f1 for "
+            "right and missed ones alike, documents where one word decides, or zero, as in the paper. `exaudit "
+            "boundary` moves it later.",
             rich_help_panel=DECISIONS,
         ),
     ] = None,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit.encode.shapes import shapes_of
+from exaudit.encode.shapes import NONE, shapes_of
 from exaudit.errors import EncoderError
 
 __all__ = ["Pieces", "Tokenizer", "Windows", "windows_of"]
@@ -72,6 +72,7 @@ class Tokenizer:
         unknown = tokenizer.unk_token_id
         self._unknown: int = next(i for i in (unknown, tokenizer.pad_token_id, 0) if i is not None)
         self.padding: int = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
+        self.mask: int | None = tokenizer.mask_token_id
         upper, lower = (backend.encode([word], is_pretokenized=True).ids for word in ("It", "it"))
         self.uncased: bool = upper == lower
 
@@ -94,6 +95,23 @@ class Tokenizer:
                 lengths.append(len(ids[-1]))
         bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
         return Pieces(np.concatenate(ids), np.concatenate(words), np.concatenate(shapes), bounds)
+
+    def erase(self, pieces: Pieces, erased: Sequence[NDArray[np.bool_]]) -> Pieces:
+        """The same documents without some of their words (N,): each is one mask piece, or left out where there is no
+        mask. The mask is put in by its number, whatever words the texts hold. No document is left without a piece.
+        """
+        counts = np.array([len(own) for own in erased], np.int64)  # (B,)
+        owner = np.repeat(np.arange(len(counts)), pieces.lengths)  # (T,)
+        word = (np.cumsum(counts) - counts)[owner] + pieces.words  # (T,) counted over all documents
+        gone = np.concatenate([np.zeros(0, np.bool_), *erased])[word]  # (T,)
+        if self.mask is not None:
+            kept = ~gone | (np.diff(word, prepend=-1) != 0)  # the first piece of a word stands for it
+        else:
+            empty = np.bincount(owner[~gone], minlength=len(counts)) == 0  # (B,)
+            kept = ~gone | (empty[owner] & (np.diff(owner, prepend=-1) != 0))  # the first piece of all
+        ids = np.where(gone, self._unknown if self.mask is None else self.mask, pieces.ids)[kept]
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=len(counts)))])
+        return Pieces(ids, pieces.words[kept], np.where(gone, NONE, pieces.shapes)[kept], bounds)
 
     def _encode(self, chunk: list[list[str]]) -> Any:
         try:

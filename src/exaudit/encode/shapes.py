@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from torch import nn
 
-__all__ = ["SHAPES", "add_shapes", "restore_shapes", "shapes_of"]
+__all__ = ["NONE", "SHAPES", "add_shapes", "restore_shapes", "shapes_of"]
 
 NONE, LOWER, CAPITAL, UPPER, TITLE, MIXED, OTHER = range(7)  # NONE: special tokens and padding
 SHAPES = 7

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from exaudit._arrays import ranges
@@ -67,12 +68,14 @@ class Transformer:
         self.max_length = max_length
         self.hidden: int = self.module.config.hidden_size
         self.dimension = len(layers) * self.hidden
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         self.window = _positions(self.module) - len(tokenizer.prefix) - len(tokenizer.suffix)
         if self.window < 1:
             raise EncoderError(
                 f"{name} takes {_positions(self.module)} positions; its special tokens fill them all"
             )
+        if tokenizer.mask is not None and tokenizer.mask >= self.module.get_input_embeddings().num_embeddings:
+            tokenizer.mask = None  # a name without a vector
         self._loaded = self._version()
 
     @classmethod
@@ -124,7 +127,7 @@ class Transformer:
 
     def learn_shapes(self) -> None:
         """Before tuning: let an uncased encoder learn to tell words by their shapes."""
-        if self._tokenizer.uncased and not self.reads_shapes:
+        if self.tokenizer.uncased and not self.reads_shapes:
             add_shapes(self.module)
 
     def copy(self, layers: Sequence[int] | None = None) -> Transformer:
@@ -139,15 +142,21 @@ class Transformer:
 
     def pieces(self, token_lists: Sequence[Sequence[str]]) -> Pieces:
         """The word pieces of many documents, cut at `max_length` if that was asked for."""
-        return self._tokenizer(token_lists, self.max_length)
+        return self.tokenizer(token_lists, self.max_length)
 
     def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed:
         """One batch in the given order; differentiable while the module trains."""
         return self.on_the_fly(token_lists).packed(range(len(token_lists)))
 
-    def on_the_fly(self, token_lists: Sequence[Sequence[str]]) -> OnTheFlyFeatures:
-        """Documents to be packed batch by batch, their words cut into pieces once."""
-        return OnTheFlyFeatures(self, self.pieces(token_lists))
+    def on_the_fly(
+        self, token_lists: Sequence[Sequence[str]], *, erased: Sequence[NDArray[np.bool_]] | None = None
+    ) -> OnTheFlyFeatures:
+        """Documents to be packed batch by batch, their words cut into pieces once.
+
+        erased : whether each word (N,) is hidden: masked, or left out by an encoder that knows no mask.
+        """
+        pieces = self.pieces(token_lists)
+        return OnTheFlyFeatures(self, pieces if erased is None else self.tokenizer.erase(pieces, erased))
 
     def batches(
         self,
@@ -159,7 +168,7 @@ class Transformer:
         """All documents, longest first, as (indices, batch); each index comes once. No gradients. A bar if named."""
         budget = pieces_per_batch or _PIECES_PER_BATCH.get(self.device.type, 1024)
         pieces = self.pieces(token_lists)
-        extra = len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
+        extra = len(self.tokenizer.prefix) + len(self.tokenizer.suffix)
         with progress(total=len(token_lists), unit="doc", desc=desc) as bar:
             for indices in _by_length(pieces.lengths, self.window, extra, budget):
                 with torch.no_grad():
@@ -171,7 +180,7 @@ class Transformer:
         """Write the (cut) model and its tokenizer in Hugging Face layout."""
         with _quiet():
             self.module.save_pretrained(folder)
-            self._tokenizer.hf.save_pretrained(folder)
+            self.tokenizer.hf.save_pretrained(folder)
 
     def _encode(self, pieces: Pieces, indices: Ints, budget: int | None) -> Packed:
         lengths = pieces.lengths[indices]
@@ -195,7 +204,7 @@ class Transformer:
         count = len(windows.start)
         if count == 0:
             return []
-        extra = len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
+        extra = len(self.tokenizer.prefix) + len(self.tokenizer.suffix)
         if budget is None or count * (int(windows.length.max()) + extra) <= budget:
             return [np.arange(count)]
         return [np.sort(part) for part in _by_length(windows.length, self.window, extra, budget)]
@@ -203,11 +212,11 @@ class Transformer:
     def _run(self, ids: Ints, shapes: Ints, windows: Windows, part: Ints) -> Tensor:
         """Run some windows as one padded batch; return the vectors of the pieces they keep."""
         start, length = windows.start[part], windows.length[part]
-        prefix, suffix = self._tokenizer.prefix, self._tokenizer.suffix
+        prefix, suffix = self.tokenizer.prefix, self.tokenizer.suffix
         before, after = len(prefix), len(suffix)
         W, L = len(start), int(length.max()) + before + after
         row = np.arange(W) * L
-        batch, own = np.full(W * L, self._tokenizer.padding), ranges(row + before, length)
+        batch, own = np.full(W * L, self.tokenizer.padding), ranges(row + before, length)
         batch[own] = ids[ranges(start, length)]
         for i, token in enumerate(prefix):
             batch[row + i] = token
@@ -224,13 +233,13 @@ class Transformer:
                 "inputs_embeds": embedded
                 + self.module.shapes(torch.from_numpy(kinds.reshape(W, L)).to(self.device))
             }
-        with self._precision():
+        with self.autocast():
             output = self.module(**inputs, attention_mask=mask, output_hidden_states=True)
         kept = torch.from_numpy(ranges(row + before + windows.skip[part], windows.keep[part])).to(self.device)
         hidden = [output.hidden_states[layer].reshape(W * L, -1)[kept] for layer in self.layers]
         return torch.cat(hidden, dim=1).float()  # (T, D)
 
-    def _precision(self) -> Any:
+    def autocast(self) -> Any:
         """bfloat16 by autocast, so that the weights stay float32 for tuning and saving."""
         return torch.autocast("cuda", torch.bfloat16) if self.dtype == "bfloat16" else nullcontext()
 

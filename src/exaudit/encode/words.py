@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from exaudit.data.bomb import Counted, Unpacked, check_archive
 from exaudit.errors import DataError, SettingError
 
-__all__ = ["Vocabulary", "read_vectors"]
+__all__ = ["UNKNOWN", "Vocabulary", "read_vectors"]
 
+UNKNOWN = 0  # the row of every word that is not in the vocabulary
 LIMIT = 7500  # words; the paper's
 WIDEST = 10_000  # numbers of a vector: those that are published have hundreds
 
@@ -64,7 +65,7 @@ class Vocabulary:
     def ids(self, tokens: Sequence[str]) -> NDArray[np.int64]:
         """The row of each token."""
         row = self._rows.get
-        return np.fromiter((row(token, 0) for token in tokens), np.int64, len(tokens))
+        return np.fromiter((row(token, UNKNOWN) for token in tokens), np.int64, len(tokens))
 
     def to_list(self) -> list[str]:
         """The words of rows 1, 2, ... for JSON."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
+from exaudit._tables import Line, aligned, escaped, markdown_table
 from exaudit.experiments.claims import Case, Finding
 from exaudit.experiments.paper_comparison import (
     NgramTable,
@@ -21,7 +21,6 @@ __all__ = ["claims_markdown", "claims_text", "experiment_markdown", "experiment_
 
 NGRAMS_SHOWN = 5  # of each end: n-grams are words of the corpus, and few of those may be shown
 READ = "Each cell: ours (the paper's, ours less the paper's). P, R, F scores, accuracy and agreement are in percent."
-Line = Sequence[str]
 
 
 # -- cells ------------------------------------------------------------------------------------------------
@@ -126,7 +125,7 @@ def experiment_text(comparison: PaperComparison, experiment: str, *, width: int 
     for table in comparison.tables:
         if table.experiment == experiment:
             notes = [f"  {note}" for note in _notes(table)]
-            parts.append("\n".join([f"{table.title}  ({table.id})", *_aligned(_lines(table), width), *notes]))
+            parts.append("\n".join([f"{table.title}  ({table.id})", *aligned(_lines(table), width), *notes]))
     for ngram_table in comparison.ngram_tables:
         if ngram_table.experiment == experiment:
             lines = [
@@ -134,7 +133,7 @@ def experiment_text(comparison: PaperComparison, experiment: str, *, width: int 
                 *([f"  {ngram_table.why}"] if ngram_table.why else []),
             ]
             for heading, rows in _ngram_lines(ngram_table, NGRAMS_SHOWN):
-                lines += [f"  {heading}", *(f"  {line}" for line in _aligned(rows, width - 2))]
+                lines += [f"  {heading}", *(f"  {line}" for line in aligned(rows, width - 2))]
             parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -148,28 +147,9 @@ def claims_text(comparison: PaperComparison, experiments: Iterable[str]) -> str:
             continue
         lines = [f"{finding.claim.id}: {_verdict(finding)}", f"  {finding.claim.text}"]
         rows = [[_case(c), _points(c), finding.claim.rule.decide(c)] for c in finding.cases]
-        lines += [f"    {line}" for line in _aligned(rows, 10_000)]
+        lines += [f"    {line}" for line in aligned(rows, 10_000)]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
-
-
-def _aligned(lines: Sequence[Line], width: int) -> Iterator[str]:
-    """Columns padded to their widest cell; as many at a time as fit, the first one repeated."""
-    if not lines:
-        return
-    widths = [max(len(line[n]) for line in lines) for n in range(len(lines[0]))]
-    block: list[int] = []
-    blocks = [block]
-    room = width - widths[0]
-    for n, own in enumerate(widths[1:], 1):
-        if block and own + 2 > room:
-            blocks.append(block := [])
-            room = width - widths[0]
-        block.append(n)
-        room -= own + 2
-    for block in blocks:
-        for line in lines:
-            yield "  ".join(line[n].ljust(widths[n]) for n in (0, *block)).rstrip()
 
 
 # -- Markdown ---------------------------------------------------------------------------------------------
@@ -184,22 +164,22 @@ def experiment_markdown(
     pictures: Sequence[str] = (),
 ) -> str:
     """A page with all tables of one experiment. `pictures` are the names of svg files beside it."""
-    parts = [f"# {_escaped(title)}: ours beside the paper's", *header, READ]
+    parts = [f"# {escaped(title)}: ours beside the paper's", *header, READ]
     parts.append("Rows marked [quoted] are others' results, or another encoder's, that the paper repeats.")
     for table in comparison.tables:
         if table.experiment == experiment:
-            parts += [f"## {_escaped(table.title)}", f"`{table.id}`", _markdown_table(_lines(table))]
-            parts += [f"![{_escaped(table.title)}]({name})" for name in pictures if name == picture(table.id)]
-            parts += ["\n".join(f"- {_escaped(note)}" for note in _notes(table))]
+            parts += [f"## {escaped(table.title)}", f"`{table.id}`", markdown_table(_lines(table))]
+            parts += [f"![{escaped(table.title)}]({name})" for name in pictures if name == picture(table.id)]
+            parts += ["\n".join(f"- {escaped(note)}" for note in _notes(table))]
     for ngram_table in comparison.ngram_tables:
         if ngram_table.experiment == experiment:
             parts += [
-                f"## {_escaped(ngram_table.title)}",
+                f"## {escaped(ngram_table.title)}",
                 f"`{ngram_table.id}`",
-                _escaped(ngram_table.why or ""),
+                escaped(ngram_table.why or ""),
             ]
             for heading, rows in _ngram_lines(ngram_table, NGRAMS_SHOWN):
-                parts += [_escaped(heading.capitalize()) + ":", _markdown_table(rows)]
+                parts += [escaped(heading.capitalize()) + ":", markdown_table(rows)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -214,14 +194,14 @@ def claims_markdown(comparison: PaperComparison, header: Sequence[str]) -> str:
     for finding in comparison.findings:
         claim, count = finding.claim, f"{finding.held} of {len(finding.cases)}" if finding.cases else ""
         summary.append([f"{claim.text} ({claim.id})", claim.place, count, finding.verdict])
-    parts.append(_markdown_table(summary))
+    parts.append(markdown_table(summary))
     for finding in comparison.findings:
         claim = finding.claim
-        parts += [f"## {claim.id}: {_verdict(finding)}", _escaped(claim.text)]
-        parts.append(f"- The paper ({claim.place}): {_escaped(claim.printed)}.\n- Rule: {claim.rule.text}.")
+        parts += [f"## {claim.id}: {_verdict(finding)}", escaped(claim.text)]
+        parts.append(f"- The paper ({claim.place}): {escaped(claim.printed)}.\n- Rule: {claim.rule.text}.")
         if finding.cases:
             rows = [[_case(c), _points(c), claim.rule.decide(c)] for c in finding.cases]
-            parts.append(_markdown_table([["case", "difference [95% interval]", ""], *rows]))
+            parts.append(markdown_table([["case", "difference [95% interval]", ""], *rows]))
         else:
             parts.append("Not run yet, or too little to draw an interval from.")
     return "\n\n".join(parts) + "\n"
@@ -230,13 +210,3 @@ def claims_markdown(comparison: PaperComparison, header: Sequence[str]) -> str:
 def picture(table: str) -> str:
     """fce-figure-3 is drawn in figure-3.svg."""
     return f"{table.removeprefix('fce-')}.svg"
-
-
-def _markdown_table(lines: Sequence[Line]) -> str:
-    rows = ["| " + " | ".join(map(_escaped, line)) + " |" for line in lines]
-    return "\n".join([rows[0], "|" + "---|" * len(lines[0]), *rows[1:]])
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown takes as it is."""
-    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(text.split()))

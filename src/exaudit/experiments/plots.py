@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from html import escape
-
 from exaudit.analyse.report.blocks import Plot, Series
-from exaudit.analyse.report.svg import WIDTH, svg
+from exaudit.analyse.report.svg import panels
 from exaudit.experiments.pages import picture
 from exaudit.experiments.paper_comparison import PaperComparison, Row, Table
 
 __all__ = ["reliability_figures"]
 
-TITLE = 24  # height of a panel's title
 NAMES = {"truth": "against the truth", "approximation": "against the model (the approximation)"}
 
 
 def reliability_figures(comparison: PaperComparison) -> dict[str, str]:
     """File names and contents of the figures that the run has rows for."""
-    panels = {"fce-figure-3": _by_class, "fce-figure-4": _by_model}
+    makers = {"fce-figure-3": _by_class, "fce-figure-4": _by_model}
     return {
-        picture(table.id): _grid(table, panels[table.id](table), across=3)
+        picture(table.id): panels(table.title, makers[table.id](table), across=3)
         for table in comparison.tables
-        if table.id in panels and any(row.ours for row in table.rows)
+        if table.id in makers and any(row.ours for row in table.rows)
     }
 
 
@@ -66,26 +62,3 @@ def _plot(title: str, y: str, series: list[Series], sorted_by: str) -> Plot:
         y_range=(0.0, 100.0),
         x_names=tuple(str(n + 1) for n in range(count)),
     )
-
-
-def _grid(table: Table, plots: list[Plot], *, across: int) -> str:
-    """All panels in one picture, on white, so that it can be read on any page."""
-    drawn = [svg(plot, n) for n, plot in enumerate(plots)]
-    heights = [float(re.search(r'viewBox="0 0 \S+ (\S+)"', one)[1]) for one in drawn]  # type: ignore[index]
-    height = max(heights, default=0.0) + TITLE
-    down = -(-len(plots) // across)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * across} {height * down:g}" '
-        f'font-family="system-ui, sans-serif" font-size="15" fill="#222">',
-        f"<title>{escape(table.title)}</title>",
-        '<rect width="100%" height="100%" fill="#fff"/>',
-    ]
-    for n, (plot, one, own) in enumerate(zip(plots, drawn, heights, strict=True)):
-        x, y = WIDTH * (n % across), height * (n // across)
-        parts.append(
-            f'<text x="{x + WIDTH / 2:g}" y="{y + TITLE - 6:g}" text-anchor="middle" font-weight="600">'
-            f"{escape(plot.title)}</text>"
-        )
-        place = f'<svg x="{x}" y="{y + TITLE:g}" width="{WIDTH}" height="{own:g}" '
-        parts.append(one.replace("<svg ", place, 1))
-    return "\n".join([*parts, "</svg>"]) + "\n"

@@ -12,16 +12,25 @@ from numpy.typing import NDArray
 
 from exaudit.data.document import Document
 from exaudit.errors import DataError, SettingError
-from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, class_scores
+from exaudit.head.temperature import doubt, fit_temperature
 from exaudit.head.training import scored
-from exaudit.metrics import best_offset, stable_offset
+from exaudit.metrics import best_offset, expected_offset, stable_offset
+from exaudit.model.erasure import Eraser
+from exaudit.model.job import Job, Trained
 from exaudit.model.model import Model
-from exaudit.model.settings import Settings
+from exaudit.model.scores import TokenScores
+from exaudit.model.sweep import EFFECTS, Sweep
 
-__all__ = ["BETA", "Boundaries", "boundaries_of", "with_boundary", "with_boundary_at_zero"]
+__all__ = [
+    "BETA", "BETAS", "Boundaries", "boundaries_of", "knows_choices", "with_boundary", "with_boundary_at_zero",
+    "with_choice",
+]  # fmt: skip
 
 BETA = 0.5  # of the words' boundary: those who check words one by one prefer few and right ones
+BETAS = {"f1": 1.0, "f0.5": 0.5}
+
+Scores = Sequence[NDArray[np.floating]]
 
 
 @dataclass(frozen=True)
@@ -32,10 +41,12 @@ class Boundaries:
     documents: tuple[float, ...]
     record: dict[str, Any] | None = None  # by what the words' were set, where not by the loss
     negative: float | None = None  # of two classes, that of the words of the negative one
+    temperature: float | None = None  # of the documents' outputs, where words are weighed by them
 
 
-def boundaries_of(settings: Settings, head: Head, dev: LabelledFeatures) -> Boundaries:
+def boundaries_of(job: Job, trained: Trained) -> Boundaries:
     """The boundaries of a model that was just trained, by the dev documents."""
+    settings, head, dev = job.settings, trained.head, trained.dev
     training = settings.training()
     outputs, scores = zip(*scored(head, dev), strict=True)
     of_class = dev.class_targets(head.config.classes)  # (D, K)
@@ -45,18 +56,96 @@ def boundaries_of(settings: Settings, head: Head, dev: LabelledFeatures) -> Boun
         return Boundaries(_each(best_offset, np.concatenate(scores), truth), flat)
     if training.by_tokens:
         return Boundaries(zero, flat)
-    documents, words = flat, zero
-    record = None
+    documents = flat
     independent = (
         head.config.classes == 2 or head.config.outputs == "independent"
     )  # else the largest output wins
     if training.stable and training.criterion == "f1" and independent:
         documents = _each(stable_offset, np.array(outputs, np.float64), of_class)
-    if settings.word_boundary == "documents":
-        largest = np.array([own.max(0) for own in scores], np.float64)  # (D, K)
-        words = _each(stable_offset, largest, of_class, BETA)
+    by = settings.word_boundary
+    if by in BETAS:
+        known = Known(
+            Eraser(head, trained.encoder, job.vocabulary),
+            job.dev.documents,
+            scores,
+            np.array(outputs, np.float64) - np.array(documents),
+            of_class,
+        )
+        found = choices(known, trained.word_odds)
+        if found is not None:
+            return Boundaries(documents=documents, record={"by": by, **found}, **_chosen(found, by))
+    words, record = zero, None
+    if by != "zero":  # too few documents, or too odd ones, for anything else
+        words = _by_largest(scores, of_class, BETA)
         record = {"by": "documents", "beta": BETA}
-    return Boundaries(words, documents, record, _negative(head, scores, of_class, BETA))
+    return Boundaries(words, documents, record, _negative(head, [-own for own in scores], of_class, BETA))
+
+
+@dataclass(frozen=True)
+class Known:
+    """Documents with what a model says of them and what is true."""
+
+    eraser: Eraser
+    documents: Sequence[Document]
+    scores: Scores  # of the words (N, K)
+    outputs: NDArray[np.float64]  # (D, K), less the boundaries
+    truth: NDArray[np.generic]  # (D, K)
+
+
+def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
+    """Boundaries of the words for `f1` and `f0.5`, by document labels alone; None where these tell too little.
+
+    Scores are weighed by how sure their document is. Where words were scored by a head that learnt them one by one, the
+    scores are log-odds, and the boundary is where the F-score to be expected is highest; else it is where erasing the
+    words above it takes the evidence away (`exaudit.model.sweep`).
+    """
+    if known.truth.all() or not known.truth.any():
+        return None
+    temperature = fit_temperature(known.outputs, known.truth)
+    doubts = doubt(known.outputs, temperature)  # (D, K)
+    weighed = [own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, K) each
+    sweep = None
+    if word_odds:
+        words = np.concatenate(weighed)  # (W, K)
+        found = {name: tuple(expected_offset(own, beta) for own in words.T) for name, beta in BETAS.items()}
+    else:
+        sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
+        if sweep is None or not sweep.tells:
+            return None
+        found = {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
+    negative = _negative_choices(known, temperature)
+    return {
+        "temperature": temperature,
+        "sweep": None if sweep is None else sweep.to_json(),
+        "choices": {name: {"words": list(found[name]), "negative": negative[name]} for name in BETAS},
+    }
+
+
+def _negative_choices(known: Known, temperature: float) -> dict[str, float | None]:
+    """Where the words of the negative class begin, likewise. None for more than two classes, where each has words of
+    its own."""
+    head = known.eraser.head
+    if head.config.outputs != "softmax" or head.config.classes != 2:
+        return dict.fromkeys(BETAS)
+    doubts = doubt(-known.outputs, temperature)  # (D, 1)
+    weighed = [-own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, 1) each
+    truth = 1 - np.asarray(known.truth, np.int64)  # (D, 1)
+    sweep = Sweep.over(known.eraser, known.documents, weighed, -known.outputs, truth, sign=-1)
+    if sweep is None or not sweep.tells:  # the negative class is the absence of the other
+        return {name: _negative(head, weighed, known.truth, beta) for name, beta in BETAS.items()}
+    return {name: max(sweep.boundary(EFFECTS[name])[0], _idle(head)) for name in BETAS}
+
+
+def _chosen(found: dict[str, Any], by: str) -> dict[str, Any]:
+    choice = found["choices"][by]
+    return {
+        "words": tuple(choice["words"]), "negative": choice["negative"], "temperature": found["temperature"],
+    }  # fmt: skip
+
+
+def _by_largest(scores: Scores, truth: NDArray[np.generic], beta: float) -> tuple[float, ...]:
+    """Where the documents are told best by their largest word."""
+    return _each(stable_offset, np.array([own.max(0) for own in scores], np.float64), truth, beta)
 
 
 def with_boundary(
@@ -64,12 +153,13 @@ def with_boundary(
 ) -> Model:
     """The model with the decision boundary of its words where F_beta on these documents is best.
 
-    by : "tokens" needs the label of every token. "documents" needs document labels alone: a document counts as
-        decided positive if one of its tokens is, and the boundary goes where these decisions do best. It is the
-        median of resampled documents, since the single best one is mostly luck.
+    by : "tokens" needs the label of every token. The others need document labels alone. "f1" and "f0.5" see by erasure
+        which words carry the label (`exaudit.model.sweep`). With "documents" a document counts as decided positive if
+        one of its tokens is, and the boundary goes where these decisions do best. It is the median of resampled
+        documents, since the single best one is mostly luck.
     """
-    if by not in ("tokens", "documents"):
-        raise SettingError(f"a boundary is set by the labels of tokens or documents, not {by!r}")
+    if by not in ("tokens", "documents", *BETAS):
+        raise SettingError(f"a boundary is set by tokens, documents, f1 or f0.5, not {by!r}")
     if not 0 < beta < math.inf:
         raise SettingError(
             f"`beta` is {beta}; it must be above 0 (0.5 prefers precision, 1 weighs both alike)"
@@ -82,23 +172,91 @@ def with_boundary(
             f"a boundary by the labels of {by} needs such labels in every document, and some have none"
         )
     views = [scores.views for scores in model.iter_label(documents)]
-    words = [np.stack([view.scores for view in own], 1) for own in views]  # (N, K) each
+    if by in BETAS:
+        return _by_erasure(model, documents, views, np.array(truth), by)
+    words = [np.stack([view.weighed for view in own], 1) for own in views]  # (N, K) each
     if by == "tokens":
         boundaries = _each(best_offset, np.concatenate(words), np.concatenate(truth), beta)
     else:
-        boundaries = _each(stable_offset, np.array([own.max(0) for own in words]), np.array(truth), beta)
+        boundaries = _by_largest(words, np.array(truth), beta)
     negative = model.negative_boundary
     if by == "documents" and not model.by_tokens:
-        negative = _negative(model.head, words, np.array(truth), beta)
+        against = [np.stack([-view.scores - view.negative_doubt for view in own], 1) for own in views]
+        negative = _negative(model.head, against, np.array(truth), beta)
     told = {"by": by, "beta": beta, "documents": len(documents), "offsets": list(boundaries)}
-    record = {**model.record, "boundary": told}
+    record = {**model.record, "boundary": _kept_choices(model) | told}
     return replace(model, word_boundaries=boundaries, negative_boundary=negative, record=record)
+
+
+def _by_erasure(
+    model: Model,
+    documents: Sequence[Document],
+    views: Sequence[Sequence[TokenScores]],
+    truth: NDArray[np.generic],
+    by: str,
+) -> Model:
+    known = Known(
+        Eraser(model.head, model.encoder, model.vocabulary),
+        [view[0].document for view in views],
+        [np.stack([view.scores for view in own], 1) for own in views],
+        np.array([[view.output for view in own] for own in views], np.float64),
+        truth,
+    )
+    if model.by_tokens:
+        raise SettingError(
+            f"this model was trained on tokens, or with the min-max loss, which put its boundary; {by} by document "
+            "labels is for models of the document loss"
+        )
+    found = choices(known, word_odds=model.head.config.pool == "none")
+    if found is None:
+        raise DataError(
+            f"{len(documents)} documents tell too little: give some of every class, and of some length, so that "
+            "erasing words makes a difference"
+        )
+    return _with_chosen(model, found, by)
+
+
+def knows_choices(model: Model) -> bool:
+    """Whether the boundaries for "f1" and "f0.5" are known."""
+    return bool(_kept_choices(model))
+
+
+def with_choice(model: Model, by: str) -> Model:
+    """The model with the boundary for "f1" or "f0.5" that was found in training, or later."""
+    if not knows_choices(model):
+        raise SettingError(
+            f"the model does not know its boundary for {by}; give a file of labelled documents to find it by"
+        )
+    return _with_chosen(model, _kept_choices(model), by)
+
+
+def _with_chosen(model: Model, found: dict[str, Any], by: str) -> Model:
+    chosen = _chosen(found, by)
+    return replace(
+        model,
+        word_boundaries=chosen["words"],
+        negative_boundary=chosen["negative"],
+        temperature=chosen["temperature"],
+        record={**model.record, "boundary": {"by": by, **found}},
+    )
+
+
+def _kept_choices(model: Model) -> dict[str, Any]:
+    """What is known of the boundaries by erasure, which stays true whatever boundary is in use."""
+    record = model.record.get("boundary") or {}
+    return {key: record[key] for key in ("temperature", "sweep", "choices") if key in record}
 
 
 def with_boundary_at_zero(model: Model) -> Model:
     """The model with the decision boundary of its words at zero, as in the paper."""
+    kept = _kept_choices(model)
     record = {key: value for key, value in model.record.items() if key != "boundary"}
-    return replace(model, word_boundaries=_zero(model.head), record=record)
+    return replace(
+        model,
+        word_boundaries=_zero(model.head),
+        temperature=None,
+        record=record | ({"boundary": {"by": "zero"} | kept} if kept else {}),
+    )
 
 
 def _zero(head: Head) -> tuple[float, ...]:
@@ -109,21 +267,23 @@ def _zero(head: Head) -> tuple[float, ...]:
     return tuple(idle.clamp(min=0).tolist() if exclusive else [0.0] * len(idle))
 
 
-def _negative(
-    head: Head, scores: Sequence[NDArray[np.floating]], truth: NDArray[np.generic], beta: float
-) -> float | None:
-    """Where the words of the negative class begin: as for the positive one, where the documents are told best by the
-    largest s- - s+ in each. A word that scores higher for the positive class does not speak for the negative one, nor
+def _negative(head: Head, against: Scores, truth: NDArray[np.generic], beta: float) -> float | None:
+    """Where the words of the negative class begin, given s- - s+ (N, 1) of each document: where the documents are told
+    best by the largest. A word that scores higher for the positive class does not speak for the negative one, nor
     does a word that no filter chose, and that has the bias alone.
 
     None for more than two classes, where each has words of its own, and where the documents are all of one class.
     """
     if head.config.outputs != "softmax" or head.config.classes != 2 or truth.all() or not truth.any():
         return None
-    largest = np.array([(-own).max() for own in scores], np.float64)  # (D,)
-    found = stable_offset(largest, np.asarray(truth[:, 0] == 0), beta)
+    largest = np.array([own.max() for own in against], np.float64)  # (D,)
+    return max(stable_offset(largest, np.asarray(truth[:, 0] == 0), beta), _idle(head))
+
+
+def _idle(head: Head) -> float:
+    """What a word of the negative class has to exceed at least."""
     idle = -float(class_scores(head.bias.detach()[None], head.config.outputs)[0, 0])
-    return max(found, 0.0, idle if head.config.pool == "max" else 0.0)
+    return max(0.0, idle if head.config.pool == "max" else 0.0)
 
 
 def _each(

@@ -14,6 +14,7 @@ model with a support set, or with files of somebody else, is put aside.
 
 from __future__ import annotations
 
+import math
 import warnings
 from itertools import count
 from pathlib import Path, PurePosixPath
@@ -130,6 +131,7 @@ def _changing(model: Model) -> dict[str, Any]:
         "word_boundaries": list(model.word_boundaries),
         "document_boundaries": list(model.document_boundaries),
         "negative_boundary": model.negative_boundary,
+        "temperature": model.temperature,
         "record": model.record,
     }
 
@@ -240,6 +242,10 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
                 raise ModelError(f"{path} is damaged: {len(each)} boundaries for {len(labels.views)} classes")
         negative = description.get("negative_boundary")  # until 0.1 there was none
         negative = None if negative is None else float(negative)
+        temperature = description.get("temperature")  # likewise
+        temperature = None if temperature is None else float(temperature)
+        if temperature is not None and not 0 < temperature < math.inf:
+            raise ModelError(f"{path} is damaged: `temperature` is {temperature}")
         place, record, by_tokens = (description[key] for key in ("encoder", "record", "by_tokens"))
         kinds = {"name": str, "fingerprint": str, "layers": list, "max_length": int | None}
         if place is not None and not all(isinstance(place[key], kind) for key, kind in kinds.items()):
@@ -273,6 +279,7 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         document_boundaries=boundaries[1],
         record=record,
         negative_boundary=negative,
+        temperature=temperature,
     )
 
 

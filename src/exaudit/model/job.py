@@ -29,6 +29,7 @@ class Trained:
     dev: LabelledFeatures  # the dev documents as this encoder reads them
     history: dict[str, Any]
     tuning: dict[str, Any] | None = None  # None: the encoder is as it came
+    word_odds: bool = False  # whether scores are log-odds of words, which the head learnt one by one
 
 
 @dataclass(frozen=True)

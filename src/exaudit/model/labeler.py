@@ -75,9 +75,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     recipe
         "stable" (decaying rate, averaged weights, document boundary tuned on dev) or "paper".
     boundary
-        How the words' boundary is set after training on document labels: "documents" (where the dev documents are
-        decided best by their largest word, for F0.5; see `tune_boundary`) or "zero", as in the paper. None means
-        documents, but zero with recipe paper.
+        How the words' boundary is set after training on document labels: for "f0.5" (few and right words) or "f1"
+        (misses count as much as false alarms), by erasing words of the dev documents; by "documents" (where these are
+        decided best by their largest word); or "zero", as in the paper. None means f0.5, but zero with recipe paper.
     select
         Choose the epoch by "f1", "accuracy", "loss" or "token-f0.5" on dev.
     positive
@@ -230,7 +230,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         beta
             Which F-score; 0.5 prefers precision.
         by
-            The labels of the "tokens", or those of the "documents" alone.
+            The labels of the "tokens"; or those of documents alone, by "f1", "f0.5" or "documents".
         """
         check_is_fitted(self)
         return self._take(

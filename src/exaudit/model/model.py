@@ -21,6 +21,7 @@ from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
 from exaudit.head.batch import Batch
 from exaudit.head.network import Head, sides, strongest_other
+from exaudit.head.temperature import doubt
 from exaudit.model.documents import each_document
 from exaudit.model.scores import MultiScores, Scores, TokenScores
 from exaudit.model.settings import Settings
@@ -51,6 +52,9 @@ class Model:
         Whether the largest token score decides a document, as after min-max or token training.
     word_boundaries, document_boundaries
         One for each class that is decided, as in `labels.views`.
+    temperature
+        Of the document outputs, where the boundary of a word takes into account how sure its document is (see
+        `exaudit.head.temperature`); None: where it does not.
     negative_boundary
         Of two classes, where the words that speak for the negative one begin (on s- - s+); None: not known.
     record
@@ -67,6 +71,7 @@ class Model:
     document_boundaries: tuple[float, ...]
     record: dict[str, Any]
     negative_boundary: float | None = None
+    temperature: float | None = None
 
     @property
     def device(self) -> torch.device:
@@ -163,12 +168,23 @@ class Model:
         negative: NDArray[np.float32],
         exemplars: NDArray[np.float32] | None,
     ) -> Scores:
+        doubts, opposite = (
+            np.zeros_like(output) if self.temperature is None else doubt(side, self.temperature)
+            for side in (output, -output)
+        )  # (K,) each
         views = tuple(
-            TokenScores(document, float(output[k]), negative[:, k], positive[:, k], boundary)
+            TokenScores(
+                document, float(output[k]), negative[:, k], positive[:, k], boundary, doubt=float(doubts[k])
+            )
             for k, boundary in enumerate(self.word_boundaries)
         )
         if self.labels.kind == "binary":
-            return replace(views[0], exemplars=exemplars, negative_offset=self.negative_boundary)
+            return replace(
+                views[0],
+                exemplars=exemplars,
+                negative_offset=self.negative_boundary,
+                negative_doubt=float(opposite[0]),
+            )
         return MultiScores(document, views, self.labels.kind == "multiclass", exemplars)
 
     def _packed(self, token_lists: list[tuple[str, ...]]) -> Iterator[tuple[list[int], Packed]]:

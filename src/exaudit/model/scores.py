@@ -22,6 +22,10 @@ class TokenScores:
     fine-tuned on tokens, the largest token score less theirs. Positive means the positive class; zero does not. A
     word is positive where s+- exceeds `offset`, and speaks for the negative class where -s+- exceeds
     `negative_offset`; None: words that do are not told.
+
+    `doubt` is -log P that the document is of the positive class, where the boundary takes that into account (else 0):
+    a word is as good a sign as its score, times the chance that there is something to be a sign of. `negative_doubt` is
+    the same for the negative class.
     """
 
     document: Document
@@ -31,6 +35,8 @@ class TokenScores:
     offset: float = 0.0
     exemplars: NDArray[np.float32] | None = None  # (N, M) r_n
     negative_offset: float | None = None
+    doubt: float = 0.0
+    negative_doubt: float = 0.0
 
     @property
     def views(self) -> tuple[TokenScores, ...]:
@@ -43,9 +49,14 @@ class TokenScores:
         return self.positive - self.negative
 
     @property
+    def weighed(self) -> NDArray[np.float32]:
+        """The scores, less the doubt about the document."""
+        return self.scores - np.float32(self.doubt)
+
+    @property
     def margins(self) -> NDArray[np.float32]:
-        """How far each score lies above the decision boundary: positive where the word is decided positive."""
-        return self.scores - np.float32(self.offset)
+        """How far each weighed score lies above the decision boundary: positive where the word is decided positive."""
+        return self.weighed - np.float32(self.offset)
 
     @property
     def decisions(self) -> NDArray[np.bool_]:
@@ -64,6 +75,8 @@ class TokenScores:
             self.negative_offset,
             self.exemplars,
             self.offset,
+            self.negative_doubt,
+            self.doubt,
         )
 
     @property

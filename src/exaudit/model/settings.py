@@ -21,7 +21,7 @@ INHERITED = (
     "tokens", "encoder", "layers", "max_length", "vocabulary", "word_dimension", "word_vectors", "filters", "widths",
     "positive",
 )  # fmt: skip
-BOUNDARIES = ("documents", "zero")
+BOUNDARIES = ("f0.5", "f1", "documents", "zero")
 # The least that a number may be.
 LEAST = {
     "max_length": 1, "vocabulary": 0, "word_dimension": 1, "filters": 1, "epochs": 1, "batch_size": 1, "seed": 0,
@@ -73,7 +73,7 @@ class Settings:
         if self.pool not in (None, *POOLS):
             raise SettingError(f"`pool` is {self.pool!r}; use {' or '.join(POOLS)}")
         if self.boundary not in (None, *BOUNDARIES):
-            raise SettingError(f"`boundary` is documents or zero, not {self.boundary!r}")
+            raise SettingError(f"`boundary` is {', '.join(BOUNDARIES[:-1])} or zero, not {self.boundary!r}")
         if self.tune_encoder and self.word_vectors is not None:
             raise SettingError(
                 "word vectors go beside a frozen encoder: leave out `word_vectors` or `tune_encoder`"
@@ -112,7 +112,7 @@ class Settings:
         """How the boundary of the words is set, where no token labels set it."""
         if self.loss != "document":  # the other losses put it at zero
             return "zero"
-        return self.boundary or ("documents" if self.recipe == "stable" else "zero")
+        return self.boundary or ("f0.5" if self.recipe == "stable" else "zero")
 
     @property
     def scores_words_alone(self) -> bool:

@@ -2,7 +2,8 @@
 
     pre-training   the encoder learns to spot synthetic errors, if that is to the point (`exaudit.model.pretraining`)
     teacher        all layers, tuned with the document and the min-max loss; frozen; a new head is trained on it
-    pseudo-labels  the teacher's decisions on the words of the training documents, overruled by the documents' labels
+    pseudo-labels  the words of the training documents that the teacher's decisions need: those above the boundary where
+                   erasing them takes the evidence away (`exaudit.model.sweep`); overruled by the documents' labels
     student        the encoder as it was before the teacher; its last layers tuned on those words and the documents
 
 The teacher points at words because filters compete for them; the student, which scores every word by itself, learns
@@ -24,9 +25,11 @@ from exaudit.head.network import Head, class_scores
 from exaudit.head.pseudo_labels import pseudo_labels
 from exaudit.head.training import decided, scored
 from exaudit.metrics import averaged, columns, document_metrics, stable_offset
+from exaudit.model.erasure import Eraser
 from exaudit.model.job import Job, Trained
 from exaudit.model.parts import upper_layers
 from exaudit.model.pretraining import pretrained
+from exaudit.model.sweep import EFFECTS, Sweep
 from exaudit.model.tuning import Tuned, tune_or_resume, tuning_config
 
 __all__ = ["taught"]
@@ -58,7 +61,7 @@ def taught(job: Job, encoder: Transformer) -> Trained:
         "kept": "student" if kept else "teacher",
         "dev": {"teacher": merits[0], "student": merits[1]},  # documents, at the best boundary of each
     }
-    return Trained(best.encoder, best.head, dev[kept], history, record)
+    return Trained(best.encoder, best.head, dev[kept], history, record, word_odds=bool(kept))
 
 
 def _teacher(job: Job, encoder: Transformer) -> tuple[Tuned, dict[str, Any], list[NDArray[np.float32]]]:
@@ -71,10 +74,27 @@ def _teacher(job: Job, encoder: Transformer) -> tuple[Tuned, dict[str, Any], lis
     history = job.train_head(head, data, dev, job.options.checkpoint("teacher", teacher.encoder))
     if _merit(teacher.head, dev, job) > _merit(head, dev, job) + MARGIN:
         head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
-    # A word that no filter chose scores the bias alone, and is never positive.
-    bias = class_scores(head.bias.detach()[None], head.config.outputs).clamp(min=0)  # (1, K)
-    scores = [words - bias.cpu().numpy() for _, words in scored(head, data)]
+    boundary = _lesson_boundary(job, teacher.encoder, head, dev)
+    scores = [words - boundary for _, words in scored(head, data)]
     return replace(teacher, head=head), history, scores
+
+
+def _lesson_boundary(
+    job: Job, encoder: Transformer, head: Head, dev: LabelledFeatures
+) -> NDArray[np.float32]:
+    """Above it, a word is one to learn from (K,). A word that no filter chose scores the bias alone, and never is.
+
+    At zero, a tuned teacher may flag a third of the words of a document: it reads the document's label from all of
+    them, and a student of those words would learn the document, not the words.
+    """
+    idle = class_scores(head.bias.detach()[None], head.config.outputs).clamp(min=0)[0].cpu().numpy()  # (K,)
+    outputs, scores = zip(*scored(head, dev), strict=True)
+    truth = dev.class_targets(head.config.classes)  # (D, K)
+    eraser = Eraser(head, encoder, job.vocabulary)
+    sweep = Sweep.over(eraser, job.dev.documents, scores, np.array(outputs, np.float64), truth)
+    if sweep is None or not sweep.tells:
+        return np.asarray(idle)
+    return np.asarray(np.maximum(np.array(sweep.boundary(EFFECTS["f1"]), np.float32), idle))
 
 
 def _merit(head: Head, dev: LabelledFeatures, job: Job) -> float:

@@ -72,7 +72,7 @@ def train(
         vocabulary,
     )
     trained = _run(job, init)
-    boundaries = boundaries_of(settings, trained.head, trained.dev)
+    boundaries = boundaries_of(job, trained)
     training = settings.training()
     record = {
         "documents": len(documents),
@@ -85,6 +85,7 @@ def train(
             by_tokens=training.by_tokens,
             word_boundaries=boundaries.words,
             document_boundaries=boundaries.documents,
+            temperature=boundaries.temperature,
         ),
         "boundary": boundaries.record,
         "tuning": trained.tuning,
@@ -107,6 +108,7 @@ def train(
         document_boundaries=boundaries.documents,
         record=record,
         negative_boundary=boundaries.negative,
+        temperature=boundaries.temperature,
     )
 
 
@@ -135,10 +137,10 @@ def _check_effects(settings: Settings, init: Model | None) -> None:
                 raise SettingError(f"`{name}` is about an encoder, and `encoder=none` has none; leave it out")
     if settings.vocabulary == 0 and settings.word_vectors is not None:
         raise SettingError("`word_vectors` are for words with an embedding, and `vocabulary=0` has none")
-    if settings.boundary == "documents" and settings.loss != "document":
+    if settings.boundary not in (None, "zero") and settings.loss != "document":
         raise SettingError(
-            f"`boundary=documents` goes with `loss=document`; after `loss={settings.loss}` the boundary of the words "
-            "is set by that"
+            f"`boundary={settings.boundary}` goes with `loss=document`; after `loss={settings.loss}` the boundary of "
+            "the words is set by that"
         )
     fits = settings.tune_encoder and settings.loss != "min-max" and settings.scores_words_alone
     if settings.pretrain and (not fits or init is not None):
@@ -156,5 +158,6 @@ def _initial(job: Job, init: Model) -> dict[str, Any]:
         by_tokens=init.by_tokens,
         word_boundaries=init.word_boundaries,
         document_boundaries=init.document_boundaries,
+        temperature=init.temperature,
     )
     return {"loss": init.record.get("loss", "document"), "dev": before}

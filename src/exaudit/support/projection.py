@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -37,6 +38,12 @@ class Sketch:
     z: Tensor  # (n, Z) bfloat16 or float32
     norm: Tensor  # (n,) float64, of z as stored, squared
     error: Tensor  # (n,) float64
+
+    @classmethod
+    def joined(cls, parts: Sequence[Sketch]) -> Sketch:
+        return cls(
+            *(torch.cat(column) for column in zip(*((p.z, p.norm, p.error) for p in parts), strict=True))
+        )
 
     def as_rows(self) -> Tensor:
         """The left factor of the product, for support rows."""

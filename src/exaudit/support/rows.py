@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import warnings
 from typing import Any
 
@@ -13,12 +12,11 @@ from torch import Tensor
 
 from exaudit.errors import SupportError
 from exaudit.support.projection import Projection
+from exaudit.support.vector_file import VectorFile
 
 __all__ = ["Rows", "as_tensor"]
 
 STEP = 4096  # rows sketched at once
-PAGES = 1 << 27  # bytes of a streamed memory map that may stay in memory
-AROUND = 1 << 16  # bytes that the kernel maps around each place read, if it has them at hand
 
 
 class Rows:
@@ -28,9 +26,9 @@ class Rows:
         self.first = first  # the number of the first row
         self._device, self._stream = device, stream
         self._room = vectors  # the vectors, and room to grow once some were appended
+        self._file = VectorFile.of(vectors) if stream else None
         self._hold(vectors)
         self._projection: Projection | None = None
-        self._touched = 0
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -44,21 +42,19 @@ class Rows:
         if total > len(self._room):
             room = np.empty((max(total, total * 3 // 2), self.width), dtype=self._room.dtype)
             room[:count] = self._room[:count]
-            self._room = room
+            self._room, self._file = room, None
         self._room[count:total] = vectors
         self._hold(self._room[:total])
 
     def gather(self, row: Tensor) -> Tensor:
         """Vectors (n, M) of some rows by number, on the device of the search."""
         place = (row - self.first).to(self._vectors.device)
-        if not self._stream:
+        if self._file is None:
             return self._vectors.index_select(0, place).to(self._device)
-        out = torch.empty(len(place), self.width, dtype=self._vectors.dtype, device=self._device)
-        step = max(1, PAGES // self._reach())
-        for start in range(0, len(place), step):
-            some = self._vectors.index_select(0, place[start : start + step])
-            out[start : start + step] = self._taken(some, len(some) * self._reach())
-        return out
+        near, which = np.unique(
+            place.numpy(), return_inverse=True
+        )  # each row is read once, in the file's order
+        return torch.from_numpy(self._file.gather(near)[which]).to(self._device)
 
     def sketch(self, projection: Projection) -> None:
         """Sketch the rows that are not, or not by this projection."""
@@ -103,25 +99,9 @@ class Rows:
         return factor, float(norm.max()), float(error.max())
 
     def _read(self, some: slice) -> Tensor:
-        some_vectors = self._vectors[some]
-        if not self._stream:
-            return some_vectors.to(self._device)
-        return self._taken(some_vectors.clone(), some_vectors.nbytes)
-
-    def _reach(self) -> int:
-        """Bytes of the map that reading one row, far from the others, may bring into memory."""
-        return max(self.width * self._vectors.element_size(), AROUND)
-
-    def _taken(self, vectors: Tensor, touched: int) -> Tensor:
-        """Move vectors to the device; give the pages they came from back, or a whole map would end up in memory."""
-        self._touched += touched
-        if self._touched >= PAGES:
-            self._touched = 0
-            if (
-                isinstance(self._room, np.memmap) and self._room.mode != "c"
-            ):  # a private map would lose its edits
-                self._room._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
-        return vectors.to(self._device)
+        if self._file is None:
+            return self._vectors[some].to(self._device)
+        return torch.from_numpy(self._file.read(some.start, some.stop)).to(self._device)
 
     def _hold(self, vectors: NDArray[Any]) -> None:
         held = as_tensor(vectors)

@@ -29,10 +29,12 @@ __all__ = ["ExactSearch"]
 Vectors = NDArray[np.float32] | NDArray[np.float16]
 
 MAX_K = 100
+SKETCHED = 4096  # queries at once, in float64
 GROUP = 32  # rows whose least product is looked at before the products themselves
 SAMPLE = 8192  # rows from which the directions are taken
 SEEDS = 4096  # rows from which the first reach of a query is taken
 BATCH = {"cpu": 2048, "cuda": 16384}  # queries at once
+STREAMED = 16384  # queries at once, at least, where each batch reads the vectors anew
 PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # of a block of rows and a batch: 8 MB stay in a CPU's cache
 PAIRS = {"cpu": 512, "cuda": 1 << 16}  # exact distances at once
 REFIT = 0.25  # share of rows added since the fit that calls for a new one
@@ -43,7 +45,7 @@ class ExactSearch:
 
     vectors     (S, M) float32 or float16, an array or a memory map; it is neither copied nor changed
     directions  principal directions of the bound: a number, 0 for flat search, or "auto" to have it tuned
-    stream      leave the vectors where they are (a memory map, the host) and read them in blocks
+    stream      leave the vectors where they are (a mapped file, the host) and read them anew for every batch of queries
 
     Rows are numbered from 0 in the order they came, and a number is never given twice. Edits count at once.
     """
@@ -116,17 +118,18 @@ class ExactSearch:
         step = BATCH[self._device.type]
         if projection.directions is None:
             step *= 2  # its blocks are made anew for each batch
+        if self._stream:
+            step = max(step, STREAMED)
         with torch.inference_mode(), _full_precision_sums():
             live = torch.from_numpy(self._live).to(self._device)
             seeds = torch.from_numpy(self._sample(SEEDS)).to(self._device)  # (s,) ascending
             base, added = seeds[seeds < self._added.first], seeds[seeds >= self._added.first]
             seed_rows = torch.cat([self._base.factor(base), self._added.factor(added)])  # (s, W)
-            for start in range(0, len(queries), step):
-                some = slice(start, start + step)
+            for some in _parts(len(queries), step):
                 asked = as_tensor(queries[some]).to(self._device)  # (Q, M)
                 finite = asked.isfinite().all(dim=1)
                 if not bool(finite.all()):
-                    place = start + int((~finite).nonzero()[0])
+                    place = some.start + int((~finite).nonzero()[0])
                     raise SupportError(f"query {place} holds a number that is not finite")
                 batch = _Batch(asked, k, projection)
                 self._narrow(batch, seeds, seed_rows)
@@ -139,8 +142,10 @@ class ExactSearch:
 
     def _narrow(self, batch: _Batch, seeds: Tensor, seed_rows: Tensor) -> None:
         """A first reach for each query: its distance to k rows of a sample, the nearest by their bounds."""
-        products = torch.mm(batch.factor.T, seed_rows.T).float()  # (Q, s)
-        best = products.topk(batch.k, dim=1, largest=False, sorted=False).indices  # (Q, k)
+        best = torch.empty(len(batch.reach), batch.k, dtype=torch.int64, device=self._device)  # (Q, k)
+        for some in _parts(len(best), BATCH[self._device.type]):
+            products = torch.mm(batch.factor[:, some].T, seed_rows.T).float()  # (q, s)
+            best[some] = products.topk(batch.k, dim=1, largest=False, sorted=False).indices
         query = torch.arange(len(best), device=self._device).repeat_interleave(batch.k)
         squared = self._squared(batch, query, seeds[best.flatten()], torch.float32)
         batch.shorten(squared.view(-1, batch.k).amax(dim=1))
@@ -171,13 +176,13 @@ class ExactSearch:
 
     def _squared(self, batch: _Batch, query: Tensor, row: Tensor, dtype: torch.dtype) -> Tensor:
         """Scaled squared distances (n,) of pairs of a query and a row, from the differences of their numbers."""
-        step = PAIRS[self._device.type]
-        scale, queries = batch.projection.scale, batch.queries.to(dtype)
         squared = torch.empty(len(row), dtype=dtype, device=self._device)
-        for start in range(0, len(row), step):
-            some = slice(start, start + step)
+        # On a disk, rows that stand together are read together, and each but once.
+        order = row.argsort() if self._stream else torch.arange(len(row), device=self._device)
+        for part in _parts(len(row), PAIRS[self._device.type]):
+            some = order[part]
             difference = self._gather(row[some]).to(dtype)  # (n, M)
-            difference.sub_(queries.index_select(0, query[some])).mul_(scale).square_()
+            difference.sub_(batch.queries.index_select(0, query[some])).mul_(batch.projection.scale).square_()
             squared[some] = difference.sum(dim=1) if dtype == torch.float32 else _sum(difference)
         return squared
 
@@ -230,7 +235,8 @@ class _Batch:
 
     def __init__(self, queries: Tensor, k: int, projection: Projection) -> None:
         self.queries, self.k, self.projection = queries, k, projection
-        self.sketch: Sketch = projection.sketch(queries)
+        parts = _parts(len(queries), SKETCHED)
+        self.sketch = Sketch.joined([projection.sketch(queries[some]) for some in parts])
         self.slack = 1 + (queries.shape[1] + 8) * 2.0**-23  # of a float32 sum of squares, in whatever order
         self.factor = self.sketch.as_queries().contiguous()  # (W, Q)
         # The k-th nearest is no farther than this. Lengths are scaled as the sketches are.
@@ -268,6 +274,10 @@ class _Batch:
         first, _ = _runs(self.query[order], len(self.reach))
         chosen = order[first[:, None] + torch.arange(self.k, device=order.device)]  # (Q, k)
         return exact[chosen], self.row[chosen]
+
+
+def _parts(count: int, size: int) -> Iterator[slice]:
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))
 
 
 def _runs(query: Tensor, queries: int) -> tuple[Tensor, Tensor]:

@@ -35,6 +35,7 @@ from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State, spa
 __all__ = ["SupportSet"]
 
 _ATTEMPTS = 100  # an attempt fails only because another writer's succeeded
+_COMPARED = 64  # documents whose vectors are read together to be compared with their fingerprints
 _BLOCK_BYTES = 8 << 20  # small blocks leave less memory behind than large ones, and are not slower to read
 
 
@@ -190,17 +191,18 @@ class SupportSet(ABC):
             for document, (row, length) in zip(self._read_documents(numbers), rows, strict=True)
         ]
         # A damaged file may be read rightly once and wrongly another time.
-        unknown = [document for document in found if self._assured.get(document.number) != _said(document)]
-        if self.stored and unknown:
-            part = np.array([document.number for document in unknown])
-            self._compare(unknown, self.vectors(ranges(state.row[part], state.length[part])))
+        unknown = [each for each in found if self.stored and self._assured.get(each.number) != _said(each)]
+        for start in range(0, len(unknown), _COMPARED):
+            some = unknown[start : start + _COMPARED]
+            part = np.array([document.number for document in some])
+            self._compare(some, self.vectors(ranges(state.row[part], state.length[part])))
         return found
 
     def verify(self) -> None:
         """Read everything and compare it with the fingerprints taken when it was added."""
         numbers = np.flatnonzero(self._state.live)
         self._assured.clear()
-        for part in np.array_split(numbers, len(numbers) // 64 + 1):
+        for part in np.array_split(numbers, len(numbers) // _COMPARED + 1):
             self.assure(part)
 
     def assure(self, numbers: npt.NDArray[np.int64], vectors: Array | None = None) -> None:

@@ -1,16 +1,18 @@
-"""Plots as SVG text: lines and bars, told apart by colour, dash and marker, with a title and a description."""
+"""Plots as SVG text: lines and bars, told apart by colour, dash and marker, with a title and a description; alone, or
+several in one picture."""
 
 from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from exaudit._escape import visible
 from exaudit.analyse.report.blocks import Plot, Series
 
-__all__ = ["PALETTE", "svg"]
+__all__ = ["PALETTE", "panels", "svg"]
 
 # Okabe and Ito: told apart by people with any kind of colour vision.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
@@ -18,6 +20,7 @@ DASHES = ("", "7 4", "2 3", "9 3 2 3", "5 2", "1 2")
 WIDTH, HEIGHT = 480, 300
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 12, 58
 LINE = 17  # height of a line of text
+TITLE = 24  # height of a panel's title
 
 
 def svg(plot: Plot, number: int) -> str:
@@ -38,6 +41,29 @@ def svg(plot: Plot, number: int) -> str:
         "</svg>",
     ]
     return "\n".join(parts)
+
+
+def panels(title: str, plots: Sequence[Plot], *, across: int) -> str:
+    """Plots under their titles in one picture, on white, so that it can be read on any page."""
+    drawn = [svg(plot, n) for n, plot in enumerate(plots)]
+    heights = [float(re.search(r'viewBox="0 0 \S+ (\S+)"', one)[1]) for one in drawn]  # type: ignore[index]
+    height = max(heights, default=0.0) + TITLE
+    across, down = min(across, len(plots)), -(-len(plots) // across)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * across} {height * down:g}" '
+        f'font-family="system-ui, sans-serif" font-size="15" fill="#222">',
+        f"<title>{escape(title)}</title>",
+        '<rect width="100%" height="100%" fill="#fff"/>',
+    ]
+    for n, (plot, one, own) in enumerate(zip(plots, drawn, heights, strict=True)):
+        x, y = WIDTH * (n % across), height * (n // across)
+        parts.append(
+            f'<text x="{x + WIDTH / 2:g}" y="{y + TITLE - 6:g}" text-anchor="middle" font-weight="600">'
+            f"{escape(plot.title)}</text>"
+        )
+        place = f'<svg x="{x}" y="{y + TITLE:g}" width="{WIDTH}" height="{own:g}" '
+        parts.append(one.replace("<svg ", place, 1))
+    return "\n".join([*parts, "</svg>"]) + "\n"
 
 
 class _Scale:
