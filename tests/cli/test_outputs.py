@@ -176,7 +176,13 @@ def test_the_support_set_is_an_input_too(work: Path, fails: Cli) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["data sample", "demo --out", "reproduce fce --sample --encoder none --out"],
+    [
+        "data sample",
+        "demo --out",
+        "reproduce fce --sample --encoder none --out",
+        "benchmark words --samples learner --encoder none --out",
+        "benchmark explainers --samples learner --out",
+    ],
 )
 def test_folders_that_cannot_be_written_into(work: Path, fails: Cli, command: str) -> None:
     (work / "inside").symlink_to("model")

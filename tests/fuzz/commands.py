@@ -20,7 +20,7 @@ READING = {
     "support diff", "support show", "support verify", "knn show", "admission show", "data check", "cache show",
     "reproduce list", "data fetch",
 }  # fmt: skip
-SELDOM = ("demo", "data sample", "data fetch", "cache", "reproduce")  # few ways to fail
+SELDOM = ("demo", "data sample", "data fetch", "cache", "reproduce", "benchmark")  # few ways to fail
 FILES = {
     "file", "a", "b", "targets", "dev", "preview", "reference", "test", "test_pairs", "token_labels", "word_vectors",
 }  # fmt: skip
@@ -123,7 +123,7 @@ def verbs() -> dict[str, Any]:
 
 def draw(rng: random.Random, known: dict[str, Any], place: Path) -> Command:
     """A command line to be run in the folder `place`, where the files that it names are made."""
-    experiments = [verb for verb in known if verb.startswith("reproduce")]
+    experiments = [verb for verb in known if verb.startswith(("reproduce", "benchmark"))]
     verb = rng.choices(list(known), weights=[_weight(verb, known[verb]) for verb in known])[0]
     parameters = [each for each in known[verb] if each.name != "help"]
     plain = rng.random() < 0.5  # nothing odd, and nothing that needs something else
@@ -172,7 +172,9 @@ def draw(rng: random.Random, known: dict[str, Any], place: Path) -> Command:
     chosen = list({each.name: each for each in chosen}.values())
     if verb in ("demo", "data fetch", *experiments):  # never the work itself
         chosen = [
-            each for each in chosen if each.name not in ("sample", "out", "data", "accept_licence", "folder")
+            each
+            for each in chosen
+            if each.name not in ("sample", "samples", "out", "data", "accept_licence", "folder")
         ]
     arguments = [*verb.split()]
     for each in parameters:
