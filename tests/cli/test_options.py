@@ -233,6 +233,34 @@ def test_what_is_no_number_is_never_written(work: Path, fails: Cli) -> None:
     assert not Path("labelled.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("label model reviews.test.jsonl --encoding \udcff", "there is no encoding"),
+        ("support tag model \udcff", "is not UTF-8 and cannot be kept in the log"),
+        ("support tag model name --author \udcff", "is not UTF-8 and cannot be kept in the log"),
+        ("support remove model reviews-0-1 --reason \udcff", "is not UTF-8 and cannot be kept in the log"),
+        ("support add model more.jsonl --id-prefix \udcff", "--id-prefix is not UTF-8; give another one"),
+        (
+            "support build model more.jsonl --replace --id-prefix \udcff",
+            "--id-prefix is not UTF-8; give another one",
+        ),
+    ],
+)
+def test_options_that_are_not_utf_8(built: Path, fails: Cli, command: str, message: str) -> None:
+    before = (built / "model/support/head.json").read_bytes()
+    assert message in fails(*command.split())
+    assert (built / "model/support/head.json").read_bytes() == before
+
+
+def test_a_refused_run_leaves_no_folder(work: Path, fails: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+    (work / "there").mkdir()
+    for out in ("nowhere/below/new", "there/new"):
+        assert run(["train", "reviews.dev.jsonl", "--encoder", "none", "--layers", "1", "--out", out]) == 1
+    assert not (work / "nowhere").exists()
+    assert list((work / "there").iterdir()) == []
+
+
 def test_names_that_are_not_utf_8() -> None:
     """They are told as they were given, whatever the terminal makes of them."""
     name = b"a\xffb"

@@ -354,6 +354,10 @@ def compact(
 
 def _prefixed(documents: Sequence[Document], prefix: str) -> list[Document]:
     """Documents whose ids start with a prefix, so that numbered files do not get in each other's way."""
+    from exaudit.errors import SettingError
+
+    if not prefix.isascii() and prefix != prefix.encode(errors="replace").decode():
+        raise SettingError("`id_prefix` is not UTF-8; give another one")
     return [dataclasses.replace(document, id=prefix + document.id) for document in documents]
 
 

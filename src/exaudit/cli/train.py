@@ -188,6 +188,7 @@ def train(
         say(f"note: {note}; choose another with `encoder`")
     if work.exists() and not resume:
         shutil.rmtree(work)
+    there = next(folder for folder in work.parents if folder.exists())
     make_folder(work)
     options = RunOptions(work, resume, lambda record: _report(record, settings.head_epochs))
     try:
@@ -198,6 +199,8 @@ def train(
             say(f"what was trained so far is kept in {work}; go on with the same command and --resume")
         else:
             shutil.rmtree(work, ignore_errors=True)
+            for folder in work.parents[: work.parents.index(there)]:
+                folder.rmdir()
         raise
     shutil.rmtree(work)  # only now: the model is on the disk
     sync(work.parent)

@@ -151,6 +151,8 @@ def _records(
             columns: dict[str, list[Any]] = {}
             part = batch.slice(start, ROWS).columns
             if packed is not None:
+                for column in part:
+                    column.validate(full=True)  # a damaged one could be read beyond its end
                 unpacked += sum(map(array_size, part))
                 check_unpacked(unpacked, packed)
             for name, column in zip(schema.names, part, strict=True):

@@ -440,13 +440,20 @@ class SupportSet(ABC):
 
 
 def signed(entry: Entry, parent: str, author: str | None, reason: str) -> Entry:
-    return replace(
+    done = replace(
         entry,
         who=_who() if author is None else author,
         why=reason,
         when=datetime.now(UTC).isoformat(timespec="seconds"),
         parent=parent,
     )
+    try:
+        done.to_json().encode()
+    except UnicodeEncodeError:  # as bytes of a terminal may be
+        raise SupportError(
+            "an id, a name, the author or the reason is not UTF-8 and cannot be kept in the log; write it in UTF-8"
+        ) from None
+    return done
 
 
 def _who() -> str:
