@@ -11,19 +11,19 @@ process, so that even its death is one of the outcomes.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import io
 import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -194,6 +194,7 @@ def work(place: Path, cases: range, seed: int) -> None:
     from exaudit.errors import ModelWarning
 
     warnings.simplefilter("ignore", ModelWarning)  # settings of 0.1 that are gone
+    stacks = os.fdopen(os.dup(2), "w")  # where a case that does not end is told to be; others may take over 2
     folders = {"fresh": place / "fresh", "0.1": place / "old"}
     documents = place / "documents.jsonl"
     asked = {name: questions(folder, documents) for name, folder in folders.items()}
@@ -207,7 +208,7 @@ def work(place: Path, cases: range, seed: int) -> None:
         with damaged(rng, files[name]) as (damage, file):
             about = case, name, damage, str(file.relative_to(place))
             print(json.dumps(asdict(Outcome(*about, "death"))), flush=True)
-            signal.alarm(WORST)
+            faulthandler.dump_traceback_later(WORST, exit=True, file=stacks)
             for arguments, (_, out, _) in list(zip(asked[name], expected[name], strict=True))[:verbs]:
                 status, found, err = ask(arguments)
                 kind = judge(status, found, err, out)
@@ -243,6 +244,8 @@ def survey(cases: int, seed: int = 0, *, first: int = 0) -> list[Outcome]:
             shutil.copytree(kept, place)
             if start == (start := max(found, default=start - 1) + 1):
                 raise RuntimeError("the process that damages files does not start")
+            ended = f"the process ended with status {process.returncode}"
+            found[start - 1] = replace(found[start - 1], told=ended)
     return [found[case] for case in sorted(found)]
 
 
