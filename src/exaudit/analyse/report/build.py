@@ -218,5 +218,10 @@ def _as_model(scores: Scores) -> Scores:
 
 def _own(scores: TokenScores) -> TokenScores:
     return TokenScores(
-        scores.document, scores.output, scores.negative, scores.positive, scores.offset, doubt=scores.doubt
+        scores.document,
+        scores.output,
+        scores.negative,
+        scores.positive,
+        scores.offset,
+        doubt=scores.doubt,
     )
