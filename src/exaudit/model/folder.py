@@ -307,6 +307,7 @@ def _load_encoder(
                 elsewhere
             ),  # a received folder may name any encoder; only the user's word fetches one
             expected=place["fingerprint"],
+            plain=True,
         )
     except EncoderMismatchError as error:
         raise ModelError(
