@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from exaudit._files import read_json, write_json
+from exaudit._files import read_json, replace_file, write_json
 
 __all__ = ["Bert", "BertTokenizer", "read_bert"]
 
@@ -66,11 +66,9 @@ class Bert(nn.Module):
         self.config, width = config, config.hidden_size
         self.embeddings = nn.ModuleDict(
             {
-                "word_embeddings": nn.Embedding(
-                    config.vocab_size, width, padding_idx=getattr(config, "pad_token_id", 0)
-                ),
-                "position_embeddings": nn.Embedding(config.max_position_embeddings, width),
-                "token_type_embeddings": nn.Embedding(config.type_vocab_size, width),
+                "word_embeddings": _embedding(config.vocab_size, width, getattr(config, "pad_token_id", 0)),
+                "position_embeddings": _embedding(config.max_position_embeddings, width),
+                "token_type_embeddings": _embedding(config.type_vocab_size, width),
                 "LayerNorm": nn.LayerNorm(width, eps=config.layer_norm_eps),
                 "dropout": nn.Dropout(config.hidden_dropout_prob),
             }
@@ -98,7 +96,7 @@ class Bert(nn.Module):
         hidden = self.embeddings["dropout"](self.embeddings["LayerNorm"](hidden))
         seen = None if attention_mask is None else attention_mask.bool()[:, None, None]  # (B, 1, 1, L)
         states = [hidden]
-        for layer in self.encoder["layer"]:  # type: ignore[union-attr]
+        for layer in self.encoder["layer"].children():
             states.append(layer(states[-1], seen))
         return SimpleNamespace(hidden_states=states, last_hidden_state=states[-1])
 
@@ -106,8 +104,16 @@ class Bert(nn.Module):
         """In Hugging Face's layout, as Transformers does."""
         tensors = {name: value.detach().cpu().contiguous() for name, value in self.state_dict().items()}
         Path(folder).mkdir(parents=True, exist_ok=True)
-        save_file(tensors, Path(folder, "model.safetensors"), metadata={"format": "pt"})
+        with replace_file(
+            Path(folder, "model.safetensors")
+        ) as temporary:  # the old one may be mapped into memory
+            save_file(tensors, temporary, metadata={"format": "pt"})
         write_json(Path(folder, "config.json"), vars(self.config))
+
+
+def _embedding(count: int, width: int, padding: int | None = None) -> nn.Embedding:
+    """Without the usual random weights: torch would load its compiler to draw them for the meta device."""
+    return nn.Embedding(count, width, padding, _weight=torch.empty(count, width))
 
 
 class _Layer(nn.Module):
@@ -123,7 +129,7 @@ class _Layer(nn.Module):
     def forward(self, hidden: Tensor, seen: Tensor | None) -> Tensor:
         query, key, value = (
             part(hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, L, E / H)
-            for part in self.attention["self"].values()  # type: ignore[operator, union-attr]
+            for part in self.attention["self"].children()
         )
         dropout = self.dropout if self.training else 0.0
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
