@@ -59,7 +59,7 @@ def test_same_gradients_as_transformers(folder: Path) -> None:
         encoder.learn_shapes()
         encoder.module.train()
         torch.manual_seed(1)
-        encoder.pack(DOCUMENTS).vectors.square().sum().backward()  # type: ignore[no-untyped-call]
+        encoder.pack(DOCUMENTS).vectors.square().sum().backward()
         found.append({name: p.grad for name, p in encoder.module.named_parameters() if p.grad is not None})
     theirs, ours = found
     assert list(ours) == list(theirs)
