@@ -17,7 +17,8 @@ from exaudit.benchmark.task import Task
 from exaudit.benchmark.words import benchmark_words, measure_model, read_runs
 from exaudit.data.document import Document
 from exaudit.errors import SettingError
-from exaudit.model.boundaries import with_boundary
+from exaudit.metrics import Counts, best_offset
+from exaudit.model.boundaries import with_choice
 from exaudit.model.model import Model
 from exaudit.model.settings import Settings
 from exaudit.model.train import train
@@ -74,19 +75,24 @@ def test_no_model_ever_sees_a_token_label(
 def test_figures_are_those_of_the_model(film: Task, small: Settings) -> None:
     model = train(small, film.train, film.dev)
     found = measure_model(model, film)
-    scores = np.concatenate([own.views[0].scores for own in model.label(film.test)])
+    views = [own.views[0] for own in model.label(film.test)]
+    scores, plain = np.concatenate([v.weighed for v in views]), np.concatenate([v.scores for v in views])
     truth = np.concatenate([[int(mark == "1") for mark in d.token_labels or ()] for d in film.test])
     assert truth.sum() == film.to_json()["test_positive_words"]
     assert found["words"]["ap"] == pytest.approx(average_precision(scores, truth))
     flags = scores > model.word_boundaries[0]
     assert found["words"]["flagged"]["all"] == pytest.approx(flags.mean())
     hits = (flags & (truth == 1)).sum()
-    assert found["words"]["default"]["f1"] == pytest.approx(2 * hits / (flags.sum() + truth.sum()))
-    hits = ((scores > 0) & (truth == 1)).sum()
-    assert found["words"]["zero"]["f1"] == pytest.approx(2 * hits / ((scores > 0).sum() + truth.sum()))
+    assert found["words"]["default"]["f0.5"] == pytest.approx(1.25 * hits / (flags.sum() + truth.sum() / 4))
+    assert found["words"]["f0.5"]["f1"] == pytest.approx(2 * hits / (flags.sum() + truth.sum()))
+    more = scores > with_choice(model, "f1").word_boundaries[0]
+    hits = (more & (truth == 1)).sum()
+    assert found["words"]["default"]["f1"] == pytest.approx(2 * hits / (more.sum() + truth.sum()))
+    hits = ((plain > 0) & (truth == 1)).sum()
+    assert found["words"]["zero"]["f1"] == pytest.approx(2 * hits / ((plain > 0).sum() + truth.sum()))
     for beta, name in ((1.0, "f1"), (0.5, "f0.5")):
-        ideal = measure_model(with_boundary(model, film.test, beta=beta), film)["words"]
-        assert found["words"]["best"][name] == pytest.approx(ideal["default"][name])
+        ideal = Counts.of(scores > best_offset(scores, truth, beta), truth)
+        assert found["words"]["best"][name] == pytest.approx(ideal.f(beta))
     right = [
         own.decided == (int(d.label == "positive"),)
         for own, d in zip(model.label(film.test), film.test, strict=True)

@@ -220,7 +220,7 @@ def test_wrong_files_and_options_get_one_line(
         ),
         (["train", plain, "--out", out, *SMALL], "name another column with --label-column"),
         (["train", test, "--out", tmp_path, *SMALL, "--overwrite"], "replaces only what it wrote"),
-        (["boundary", model], "give a FILE to set the boundary by, or --by zero"),
+        (["boundary", model], "give a FILE to set the boundary by, or --by f1, --by f0.5 or --by zero"),
         (["boundary", model, test, "--by", "zero"], "a boundary at zero needs no FILE"),
         (["boundary", model, test, "--beta", "-1"], "--beta is -1.0; it must be above 0"),
         (["boundary", model, test, "--documents", "-5"], "--documents is -5"),

@@ -41,6 +41,15 @@ def test_more_columns_spaces_and_bare_tokens(tmp_path: Path) -> None:
     assert (first.tokens, first.token_labels, second.tokens) == (("a", "b"), None, ("c",))
 
 
+def test_lines_about_a_document(tmp_path: Path) -> None:
+    text = "# id = s 7\n# marked = no\nA\tO\n# x = y\tB\n\n#\tO\n"
+    first, second = read(tmp_path, text)
+    assert (first.id, first.meta, first.tokens, first.line) == ("s 7", {"marked": "no"}, ("A", "# x = y"), 3)
+    assert (second.id, second.meta, second.tokens) == ("2", {}, ("#",))
+    with pytest.raises(DataError, match="1 columns where the first line has 2: '# x = y'"):
+        read(tmp_path, "A\tO\n# x = y\n")
+
+
 def test_header_is_skipped(tmp_path: Path) -> None:
     notes = Notes()
     (document,) = read(tmp_path, "Token\tLabel\nlabel\tc\n", notes=notes)

@@ -30,7 +30,7 @@ def never(*_: object, **__: object) -> NoReturn:
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    labeler = tiny_labeler(epochs=8, learning_rate=5.0, batch_size=5)
+    labeler = tiny_labeler(epochs=8, learning_rate=5.0, batch_size=5, boundary="zero")
     labeler.fit([d.without_token_labels() for d in learners(150)], dev=learners(30, 150))
     return replace(labeler.model_, word_boundaries=(0.05,))  # so that a margin is not a score
 

@@ -15,7 +15,8 @@ from data_files import write_data
 __all__ = ["READING", "Command", "draw", "verbs"]
 
 READING = {
-    "label", "evaluate", "audit", "features", "diff", "compare", "reliability", "report", "verify", "support log",
+    "label", "evaluate", "audit", "features", "suggest", "diff", "compare", "reliability", "report", "verify",
+    "support log",
     "support diff", "support show", "support verify", "knn show", "admission show", "data check", "cache show",
     "reproduce list", "data fetch",
 }  # fmt: skip

@@ -14,6 +14,7 @@ from exaudit.errors import SettingError
 from exaudit.head import network
 from exaudit.head.batch import Batch
 from exaudit.head.network import Head, HeadConfig
+from exaudit.head.pooling import passages
 
 shapes = st.fixed_dictionaries(
     {
@@ -151,6 +152,37 @@ def test_a_document_does_not_know_its_batch_mates() -> None:
         torch.testing.assert_close(parts.exemplars, together.exemplars[words], atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("pool", ["max", "none"])
+def test_passages_are_documents_whose_logits_are_averaged(pool: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = Head(HeadConfig(features=8, filters=30, passage=5, pool=pool)).eval()
+    whole = Head(HeadConfig(features=8, filters=30, pool=pool)).eval()
+    whole.load_state_dict(head.state_dict())
+    batch = make_batch([3, 17, 5, 1], 8, seed=3)
+    bounds, counts = passages(batch.bounds, 5)
+    assert counts.tolist() == [1, 4, 1, 1]
+    assert bounds.tolist() == [0, 3, 7, 11, 15, 20, 25, 26]
+    pieces = Batch(batch.vectors, bounds, torch.arange(26), bounds)  # every piece a word
+    apart = whole.decompose(pieces)
+    parts = head.decompose(batch, exemplars=True)
+    expected = torch.stack([apart.logits[p].mean(0) for p in ([0], [1, 2, 3, 4], [5], [6])])
+    torch.testing.assert_close(parts.logits, expected)
+    torch.testing.assert_close(head(batch)[0], expected)
+    words = torch.stack([apart.scores[batch.words == w].mean(0) for w in range(int(batch.word_bounds[-1]))])
+    torch.testing.assert_close(parts.scores, words)
+    monkeypatch.setattr(network, "LONG", 2)
+    rows = slice(3, 20)
+    word = slice(int(batch.word_bounds[1]), int(batch.word_bounds[2]))
+    long = Batch(
+        batch.vectors[rows],
+        torch.tensor([0, 17]),
+        batch.words[rows] - word.start,
+        torch.tensor([0, word.stop - word.start]),
+    )
+    found = head.decompose(long)
+    torch.testing.assert_close(found.logits[0], expected[1])
+    torch.testing.assert_close(found.scores, words[word])
+
+
 def test_a_word_cut_off_by_a_maximum_length_scores_the_bias() -> None:
     head = Head(HeadConfig(features=2, filters=5)).eval()
     batch = make_batch([4], 2)
@@ -181,6 +213,8 @@ def test_dropout_repeats_with_its_generator_and_keeps_the_mean() -> None:
         {"features": 3, "pool": "mean"},
         {"features": 3, "pool": "none", "widths": (1, 2)},
         {"features": 3, "dropout": 1.0},
+        {"features": 3, "passage": -1},
+        {"features": 3, "passage": 9, "widths": (2,)},
     ],
 )
 def test_impossible_shapes_are_refused(bad: dict) -> None:

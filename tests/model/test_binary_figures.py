@@ -36,7 +36,7 @@ def base(splits: dict[str, list[Document]]) -> Labeler:
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("doc", {}),
+        ("doc", {"boundary": "documents"}),
         ("minmax", {"loss": "min-max"}),
         ("token", {"loss": "token"}),
         ("wide", {"widths": (2, 3), "boundary": "documents"}),

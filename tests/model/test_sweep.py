@@ -66,7 +66,7 @@ def test_goes_down_where_many_words_say_the_same() -> None:
     assert found.boundary(0.93)[0] < 0.8
 
 
-def test_effects_are_the_fall_of_the_output_by_hand() -> None:
+def test_effects_are_the_fall_beyond_random_words_by_hand() -> None:
     draws = np.random.default_rng(2)
     model = Additive({str(n): [float(w)] for n, w in enumerate(draws.normal(0, 1, 60))})
     texts = [" ".join(map(str, draws.integers(0, 60, 30))) for _ in range(12)]
@@ -75,17 +75,26 @@ def test_effects_are_the_fall_of_the_output_by_hand() -> None:
     found = Sweep.over(model, documents, scores, outputs, truth)  # type: ignore[arg-type]
     assert found is not None
     mine = [i for i in range(12) if truth[i, 0]]
+    order = [i for i, _ in np.random.default_rng(0).permutation(np.argwhere(truth)).tolist()]
+    assert sorted(order) == mine
     pool = np.concatenate([scores[i][:, 0] for i in mine])
     whole = np.mean([outputs[i, 0] for i in mine])
     without = np.mean([outputs[i, 0] for i in range(12) if not truth[i, 0]])
-    falls = []
-    for share, boundary in zip(SHARES, found.boundaries[:, 0], strict=True):
+    coins = np.random.default_rng(0)
+    gains = []
+    for share, boundary in zip(SHARES, found.boundaries[:, 0], strict=False):
         assert boundary == pytest.approx(np.quantile(pool, 1 - share))
-        left = [sum(s for s in scores[i][:, 0] if s <= boundary) for i in mine]
-        falls.append((whole - np.mean(left)) / (whole - without))
-    most = min(1.0, max(falls))
-    expected = [min(1.0, max(falls[: n + 1]) / most) for n in range(len(falls))]
+        left, control = [], []
+        for i in order:
+            own = scores[i][:, 0]
+            gone = coins.permutation(own > boundary)
+            left.append(sum(s for s in own if s <= boundary))
+            control.append(sum(s for s, g in zip(own, gone, strict=True) if not g))
+        gains.append((np.mean(control) - np.mean(left)) / (whole - without))
+    assert found.peak == pytest.approx(max(gains))
+    expected = [max(0.0, *gains[: n + 1], 0.0) / max(gains) for n in range(len(gains))]
     assert found.effects.tolist() == pytest.approx(expected)
+    assert len(gains) == len(SHARES) or gains[-1] < 0.8 * max(gains)
 
 
 def test_where_outputs_stay_high_the_fall_is_over_all_the_same() -> None:
@@ -95,7 +104,7 @@ def test_where_outputs_stay_high_the_fall_is_over_all_the_same() -> None:
     outputs = np.array([[8.0]] * 10 + [[-4.0]] * 10)
     found = Sweep.over(model, documents, scores, outputs, np.array([[1]] * 10 + [[0]] * 10))  # type: ignore[arg-type]
     assert found is not None
-    assert found.way == pytest.approx(0.5)
+    assert 0.3 < found.peak <= 0.5
     assert found.effects[-1] == 1
     assert 0 <= found.boundary(0.93)[0] < 8
 

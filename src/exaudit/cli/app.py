@@ -53,6 +53,7 @@ from exaudit.cli import (  # noqa: E402
     reliability,
     report,
     reproduce,
+    suggest,
     support,
     train,
     verify,
@@ -63,6 +64,7 @@ app.command("label")(label.label)
 app.command("evaluate")(evaluate.evaluate)
 app.command("audit")(audit.audit)
 app.command("boundary")(boundary.boundary)
+app.command("suggest")(suggest.suggest)
 app.command("features")(features.features)
 app.command("diff")(diff.diff)
 app.command("compare")(compare.compare)

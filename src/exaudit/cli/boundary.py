@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,7 +32,11 @@ def boundary(
     device: Device = "auto",
     encoder: Encoder = None,
 ) -> None:
-    """Set the boundary above which a word is flagged, and store it in the model folder."""
+    """Set the boundary above which a word is flagged, and store it in the model folder.
+
+    By the labels of tokens, it also tells the F-score, precision and recall to expect, with 95% intervals: see how much
+    10 or 20 marked documents tell. `exaudit suggest` picks documents to mark.
+    """
     from exaudit.errors import SettingError
     from exaudit.model.boundaries import BETA, BETAS, with_boundary, with_boundary_at_zero, with_choice
     from exaudit.model.folder import load_model, update_model
@@ -55,5 +59,26 @@ def boundary(
     else:
         moved = with_boundary(loaded, reading.read(file, need_labels=True)[:documents], beta=beta, by=by)
     update_model(moved, model)
-    for view, value in zip(moved.labels.views, moved.word_boundaries, strict=True):
+    if (loaded.temperature is None) != (moved.temperature is None) and (model / "support").exists():
+        tell("the support set holds scores for the boundary before: build it again (exaudit support build)")
+    known = (moved.record.get("boundary") or {}).get("known")
+    for k, (view, value) in enumerate(zip(moved.labels.views, moved.word_boundaries, strict=True)):
         tell(f"decision boundary of the words, {view.positive}: {value:.4f}")
+        if known is not None:
+            tell(f"  {_known(moved.record['boundary'], k)}")
+
+
+def _known(record: dict[str, Any], k: int) -> str:
+    """What the marked documents tell of a class: each figure with its 95% interval."""
+    if record["known"][k] is None:
+        return "no word is marked with it, so its boundary stays where it was"
+    names = {"f": f"F{record['beta']:g}", "precision": "precision", "recall": "recall"}
+    figures = [
+        f"{names[name]} {value:.2f} ({low:.2f} to {high:.2f})"
+        for name, (value, low, high) in record["known"][k].items()
+    ]
+    documents, words = record["documents"], record["marked_words"][k]
+    return (
+        f"{', '.join(figures)} on {documents:,} marked document{'' if documents == 1 else 's'} with {words:,} such "
+        f"word{'' if words == 1 else 's'}"
+    )

@@ -89,6 +89,14 @@ def train(
         str | None,
         typer.Option(help="max, or none to score each token by its own filters.", rich_help_panel=HEAD),
     ] = None,
+    passage: Annotated[
+        int | None,
+        typer.Option(
+            help="Word pieces of a passage: a longer document has a max-pool for each (256; 0, one over the whole "
+            "document, with --recipe paper and --tune-encoder).",
+            rich_help_panel=HEAD,
+        ),
+    ] = None,
     dropout: Annotated[float, typer.Option(help="On the pooled output.", rich_help_panel=HEAD)] = 0.5,
     vocabulary: Annotated[
         int, typer.Option(help="Words with a trainable embedding; 0 for none.", rich_help_panel=HEAD)
@@ -160,6 +168,7 @@ def train(
         widths=_numbers(widths, "--widths"),
         dropout=dropout,
         pool=pool,
+        passage=passage,
         loss=loss,
         epochs=epochs,
         batch_size=batch_size,

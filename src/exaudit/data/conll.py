@@ -1,7 +1,11 @@
-"""CoNLL-like files: one token a line, its label in the last column, a blank line between documents."""
+"""CoNLL-like files: one token a line, its label in the last column, a blank line between documents.
+
+Lines such as `# id = 7` before the first token of a document are about the document, as in CoNLL-U.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from exaudit.data.columns import LABEL_NAMES
@@ -14,6 +18,7 @@ __all__ = ["read_conll"]
 
 TOKEN_HEADERS = {"token", "tokens", "word", "form"}
 LABEL_HEADERS = {*LABEL_NAMES, "tag", "token_label", "error"}
+COMMENT = re.compile(r"# (?P<name>\w+) = (?P<value>[^\t]*)")
 
 
 def read_conll(lines: Iterator[Line], notes: Notes, label_separator: str | None = None) -> Iterator[Document]:
@@ -26,10 +31,16 @@ def read_conll(lines: Iterator[Line], notes: Notes, label_separator: str | None 
     number = start = 0
     tokens: list[str] = []
     labels: list[Label] = []
+    meta: dict[str, str] = {}
 
     def document() -> Document:
+        more = {name: value for name, value in meta.items() if name != "id"}
         return Document.from_tokens(
-            tokens, id=str(number), token_labels=labels if width > 1 else None, line=start
+            tokens,
+            id=meta.get("id", str(number)),
+            token_labels=labels if width > 1 else None,
+            meta=more,
+            line=start,
         )
 
     for line, text in lines:
@@ -37,7 +48,10 @@ def read_conll(lines: Iterator[Line], notes: Notes, label_separator: str | None 
         if not text.strip(" \t\r"):
             if tokens:
                 yield document()
-                tokens, labels = [], []
+                tokens, labels, meta = [], [], {}
+            continue
+        if separator == "\t" and not tokens and (told := COMMENT.fullmatch(text)):
+            meta[told["name"]] = told["value"].strip()
             continue
         if not width:
             separator = "\t" if "\t" in text else None

@@ -194,6 +194,7 @@ class Run:
             "filters": own.filters,
             "epochs": own.epochs,
             "seed": self.seed,
+            "passage": 0,  # as in the paper
             # The paper's, unless there are token labels to tune it with; rows with another one say so.
             "boundary": None if settings.get("loss") == "token" else "zero",
         }

@@ -12,13 +12,16 @@
 Deviations from the paper's code: documents are laid end to end instead of padded, and special tokens are left out,
 so that neither can win a max-pool. A document shorter than a filter is read as if zeros followed it.
 
-Beyond the paper: more than two classes, where s+- is each class against the strongest other, and documents with several
-labels, where every class has a softmax of its own over its presence and its absence: two outputs, s+ and s-.
+Beyond the paper: passages, where long documents have a max-pool for each of them, so that hundreds of words do not
+compete for the same filters, and the document's output is the mean of its passages'; more than two classes, where s+-
+is each class against the strongest other; and documents with several labels, where every class has a softmax of its own
+over its presence and its absence: two outputs, s+ and s-.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -27,7 +30,7 @@ from torch.nn.functional import embedding
 
 from exaudit.errors import SettingError
 from exaudit.head.batch import Batch
-from exaudit.head.pooling import filter_max, responses, segment_max
+from exaudit.head.pooling import filter_max, passages, responses, segment_max
 
 __all__ = ["POOLS", "Decomposition", "Head", "HeadConfig", "class_scores", "sides", "strongest_other"]
 
@@ -49,6 +52,7 @@ class HeadConfig:
     dropout: float = 0.5
     pool: str = "max"  # "none": every piece is scored by its own filters (dense supervised tagging)
     outputs: str = "softmax"  # "independent": of each class, its absence and its presence
+    passage: int = 0  # pieces of a passage at most; 0: the max-pool is over the whole document
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "widths", tuple(self.widths))
@@ -64,6 +68,11 @@ class HeadConfig:
             raise SettingError(f"unknown pool {self.pool!r}; use max or none")
         if self.pool == "none" and self.widths != (1,):
             raise SettingError("pool none scores every piece by itself and needs filters of width 1")
+        if self.passage < 0 or (self.passage and self.widths != (1,)):
+            raise SettingError(
+                f"passages have some pieces, and filters of width 1; not {self.passage} pieces and widths "
+                f"{list(self.widths)}"
+            )
         if not 0 <= self.dropout < 1:
             raise SettingError(f"dropout is {self.dropout}; it must be at least 0 and below 1")
 
@@ -142,17 +151,33 @@ class Head(nn.Module):
     # -- 3.1 the document classifier ---------------------------------------------------------------
 
     def pooled(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """g and n: what survives ReLU and max-pool, and the piece where each winning n-gram starts."""
+        """g and n: what survives ReLU and max-pool, and the piece where each winning n-gram starts, by passage."""
         values, starts = [], []
         for width, weight, bias in zip(self.config.widths, self.filters, self.filter_biases, strict=True):
             vectors, embedded, bounds, first = self._ngrams(batch, width)
             value, row = filter_max(vectors, embedded, weight, bias, bounds)
             values.append(value.relu())
             starts.append(first[row])
-        return torch.cat(values, 1), torch.cat(starts, 1)  # (B, M) each
+        return torch.cat(values, 1), torch.cat(starts, 1)  # (P, M) each
 
     def logits(self, g: Tensor) -> Tensor:
-        return torch.addmm(self.bias, g, self.weight.t())  # (B, C)
+        return torch.addmm(self.bias, g, self.weight.t())  # (P, C)
+
+    def document_logits(self, batch: Batch, g: Tensor) -> Tensor:
+        """The mean of its passages' logits: with one passage, W g + b."""
+        logits = self.logits(g)  # (P, C)
+        counts = self._passages(batch.bounds)[1]  # (B,)
+        if len(g) == len(batch):
+            return logits
+        owner = torch.repeat_interleave(torch.arange(len(counts)), counts).to(g.device)  # (P,)
+        sums = logits.new_zeros(len(counts), logits.shape[1]).index_add(0, owner, logits)  # (B, C)
+        return sums / counts.to(logits)[:, None]
+
+    def _passages(self, bounds: Tensor) -> tuple[Tensor, Tensor]:
+        """The bounds of the passages, and how many each document has: without passages, one."""
+        if self.config.passage:
+            return passages(bounds, self.config.passage)
+        return bounds, torch.ones(len(bounds) - 1, dtype=torch.long)
 
     # -- 3.2 from document labels to token labels -----------------------------------------------------
 
@@ -180,8 +205,8 @@ class Head(nn.Module):
         g, starts = self.pooled(batch)
         g = self.drop(g, generator)
         if self.config.pool == "none":
-            return self.logits(g), self.dense_contributions(batch, generator)
-        return self.logits(g), self.contributions(batch, g, starts)
+            return self.document_logits(batch, g), self.dense_contributions(batch, generator)
+        return self.document_logits(batch, g), self.contributions(batch, g, starts)
 
     @torch.no_grad()
     def decompose(self, batch: Batch, *, exemplars: bool = False) -> Decomposition:
@@ -198,29 +223,37 @@ class Head(nn.Module):
             return Decomposition(logits, _word_means(batch, scores, fallback=self.bias), None)
         if len(batch.bounds) == 2 and not exemplars and len(batch.vectors) > LONG:
             g, scores = self._decompose_long(batch)
-            return Decomposition(self.logits(g), _word_means(batch, scores, fallback=self.bias), None)
+            return Decomposition(
+                self.document_logits(batch, g), _word_means(batch, scores, fallback=self.bias), None
+            )
         h = self._responses(batch, slice(None))  # (T, M)
-        best, rows = segment_max(h, batch.bounds)
-        g = best.relu()  # (B, M)
+        best, rows = segment_max(h, self._passages(batch.bounds)[0])
+        g = best.relu()  # (P, M)
         pooled = self.config.pool == "max"
         scores = self.contributions(batch, g, rows) if pooled else self.logits(h.relu())  # (T, C)
         vectors = _word_means(batch, h, fallback=self.filter_biases[0]) if exemplars else None  # (W, M)
-        return Decomposition(self.logits(g), _word_means(batch, scores, fallback=self.bias), vectors)
+        return Decomposition(
+            self.document_logits(batch, g), _word_means(batch, scores, fallback=self.bias), vectors
+        )
 
     def _decompose_long(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """g and s_n of one long document, whose feature maps are never in memory as a whole."""
-        best = torch.full((1, self.config.filters), -torch.inf, device=batch.device)  # (1, M)
-        rows = torch.zeros(1, self.config.filters, dtype=torch.long, device=batch.device)  # (1, M)
-        dense = []
-        for start in range(0, len(batch.vectors), LONG):
-            h = self._responses(batch, slice(start, start + LONG))  # (T', M)
-            value, row = segment_max(h, torch.tensor([0, len(h)]))
-            rows = torch.where(value > best, row + start, rows)  # among equals the first wins
-            best = torch.maximum(best, value)
-            if self.config.pool == "none":
-                dense.append(self.logits(h.relu()))  # (T', C)
-        g = best.relu()
-        return g, torch.cat(dense) if dense else self.contributions(batch, g, rows)  # (1, M), (T, C)
+        values, winners, dense = [], [], []
+        for first, last in pairwise(self._passages(batch.bounds)[0].tolist()):
+            best = torch.full((1, self.config.filters), -torch.inf, device=batch.device)  # (1, M)
+            rows = torch.zeros(1, self.config.filters, dtype=torch.long, device=batch.device)  # (1, M)
+            for start in range(first, last, LONG):
+                h = self._responses(batch, slice(start, min(start + LONG, last)))  # (T', M)
+                value, row = segment_max(h, torch.tensor([0, len(h)]))
+                rows = torch.where(value > best, row + start, rows)  # among equals the first wins
+                best = torch.maximum(best, value)
+                if self.config.pool == "none":
+                    dense.append(self.logits(h.relu()))  # (T', C)
+            values.append(best.relu())
+            winners.append(rows)
+        g = torch.cat(values)
+        scores = torch.cat(dense) if dense else self.contributions(batch, g, torch.cat(winners))
+        return g, scores  # (P, M), (T, C)
 
     def _responses(self, batch: Batch, some: slice) -> Tensor:
         """The feature maps of some pieces, for filters of width 1."""
@@ -254,7 +287,8 @@ class Head(nn.Module):
         parts = self._token_parts(batch)
         if width == 1:
             first = torch.arange(len(batch.vectors), device=batch.device)  # (T,)
-            return parts[0], parts[1] if len(parts) > 1 else None, batch.bounds, first
+            bounds = self._passages(batch.bounds)[0]
+            return parts[0], parts[1] if len(parts) > 1 else None, bounds, first
         tokens = torch.cat(parts, 1)  # (T, D)
         tokens = torch.cat(
             [tokens, tokens.new_zeros(1, tokens.shape[1])]

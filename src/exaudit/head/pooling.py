@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-__all__ = ["filter_max", "responses", "segment_max"]
+__all__ = ["filter_max", "passages", "responses", "segment_max"]
 
 
 def responses(vectors: Tensor, embedded: Tensor | None, weight: Tensor, bias: Tensor) -> Tensor:
@@ -41,6 +41,22 @@ def segment_max(h: Tensor, bounds: Tensor) -> tuple[Tensor, Tensor]:
     index = (bounds[:-1, None] + torch.minimum(steps, lengths[:, None] - 1)).to(h.device)  # (B, L)
     values, steps = h[index].max(1)  # (B, M)
     return values, index.gather(1, steps)
+
+
+def passages(bounds: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+    """Documents cut into as few passages as have at most so many pieces each, all about equally long.
+
+    Gives the bounds of the passages (P + 1,), and how many each document has (B,).
+    """
+    lengths = bounds.diff()  # (B,)
+    counts = (lengths + longest - 1) // longest  # (B,)
+    counts = counts.clamp(min=1)
+    first = torch.repeat_interleave(counts.cumsum(0) - counts, counts)  # (P,) of the document
+    place = torch.arange(len(first)) - first  # (P,) which one of its document
+    length, count, start = (
+        torch.repeat_interleave(part, counts) for part in (lengths, counts, bounds[:-1])
+    )  # (P,) each
+    return torch.cat([start + place * length // count, bounds[-1:]]), counts
 
 
 class _FilterMax(torch.autograd.Function):

@@ -34,7 +34,8 @@ def fit_temperature(outputs: NDArray[np.floating], truth: NDArray[np.generic]) -
 
 def doubt(outputs: NDArray[np.floating], temperature: float) -> NDArray[np.float64]:
     """-log P that a document is of a class, given its output for that class: near 0 where it surely is."""
-    return np.logaddexp(0, -np.asarray(outputs, np.float64) / temperature)
+    with np.errstate(invalid="ignore"):  # an output that is no number is told of by those who write it
+        return np.logaddexp(0, -np.asarray(outputs, np.float64) / temperature)
 
 
 def _sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:

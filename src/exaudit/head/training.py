@@ -175,7 +175,7 @@ def batch_loss(
     if loss == "document":
         targets = torch.from_numpy(data.targets[list(indices)]).to(batch.device)  # (B,) or (B, C)
         g, _ = head.pooled(batch)
-        return document_loss(head.logits(head.drop(g, generator)), targets)
+        return document_loss(head.document_logits(batch, head.drop(g, generator)), targets)
     _, contributions = head(batch, generator)
     scores = class_scores(contributions, head.config.outputs)  # s+- (T, K)
     if loss == "min-max":

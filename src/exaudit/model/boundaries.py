@@ -18,13 +18,14 @@ from exaudit.head.training import scored
 from exaudit.metrics import best_offset, expected_offset, stable_offset
 from exaudit.model.erasure import Eraser
 from exaudit.model.job import Job, Trained
+from exaudit.model.marked import marked_boundary
 from exaudit.model.model import Model
 from exaudit.model.scores import TokenScores
 from exaudit.model.sweep import EFFECTS, Sweep
 
 __all__ = [
-    "BETA", "BETAS", "Boundaries", "boundaries_of", "knows_choices", "with_boundary", "with_boundary_at_zero",
-    "with_choice",
+    "BETA", "BETAS", "Boundaries", "boundaries_of", "knows_choices", "start_before_marking", "with_boundary",
+    "with_boundary_at_zero", "with_choice",
 ]  # fmt: skip
 
 BETA = 0.5  # of the words' boundary: those who check words one by one prefer few and right ones
@@ -151,12 +152,12 @@ def _by_largest(scores: Scores, truth: NDArray[np.generic], beta: float) -> tupl
 def with_boundary(
     model: Model, documents: Sequence[Document], *, beta: float = BETA, by: str = "tokens"
 ) -> Model:
-    """The model with the decision boundary of its words where F_beta on these documents is best.
+    """The model with the decision boundary of its words for the best F_beta, by these documents.
 
-    by : "tokens" needs the label of every token. The others need document labels alone. "f1" and "f0.5" see by erasure
-        which words carry the label (`exaudit.model.sweep`). With "documents" a document counts as decided positive if
-        one of its tokens is, and the boundary goes where these decisions do best. It is the median of resampled
-        documents, since the single best one is mostly luck.
+    by : "tokens" needs the label of every token; a few documents will do (`exaudit.model.marked`). The others need
+        document labels alone. "f1" and "f0.5" see by erasure which words carry the label (`exaudit.model.sweep`). With
+        "documents" a document counts as decided positive if one of its tokens is, and the boundary goes where these
+        decisions do best. It is the median of resampled documents, since the single best one is mostly luck.
     """
     if by not in ("tokens", "documents", *BETAS):
         raise SettingError(f"a boundary is set by tokens, documents, f1 or f0.5, not {by!r}")
@@ -164,12 +165,14 @@ def with_boundary(
         raise SettingError(
             f"`beta` is {beta}; it must be above 0 (0.5 prefers precision, 1 weighs both alike)"
         )
-    labels = model.labels
-    find = labels.token_targets if by == "tokens" else labels.view_targets
-    truth = [targets for document in documents if (targets := find(document)) is not None]
+    if by == "tokens":
+        marked = marked_boundary(model, documents, beta, start_before_marking(model, beta))
+        record = {**model.record, "boundary": _kept_choices(model) | {"start_by": _start_by(model)} | marked}
+        return replace(model, word_boundaries=tuple(marked["offsets"]), record=record)
+    truth = [targets for d in documents if (targets := model.labels.view_targets(d)) is not None]
     if not documents or len(truth) < len(documents):
         raise DataError(
-            f"a boundary by the labels of {by} needs such labels in every document, and some have none"
+            "a boundary by the labels of documents needs such labels in every document, and some have none"
         )
     if by == "documents":  # one word decides, whatever the document as a whole looks like
         model = replace(model, temperature=None)
@@ -177,16 +180,30 @@ def with_boundary(
     if by in BETAS:
         return _by_erasure(model, documents, views, np.array(truth), by)
     words = [np.stack([view.weighed for view in own], 1) for own in views]  # (N, K) each
-    if by == "tokens":
-        boundaries = _each(best_offset, np.concatenate(words), np.concatenate(truth), beta)
-    else:
-        boundaries = _by_largest(words, np.array(truth), beta)
+    boundaries = _by_largest(words, np.array(truth), beta)
     negative = model.negative_boundary
-    if by == "documents" and not model.by_tokens:
+    if not model.by_tokens:
         negative = _negative(model.head, [-own for own in words], np.array(truth), beta)
     told = {"by": by, "beta": beta, "documents": len(documents), "offsets": list(boundaries)}
     record = {**model.record, "boundary": _kept_choices(model) | told}
     return replace(model, word_boundaries=boundaries, negative_boundary=negative, record=record)
+
+
+def start_before_marking(model: Model, beta: float) -> tuple[float, ...]:
+    """The boundary without any marked word: that for the F-score which is nearest, if it was found by erasure, else the
+    one in use; where words were marked before, the one in use before that, so that no word counts twice."""
+    record = model.record.get("boundary") or {}
+    if _start_by(model) in BETAS:
+        nearest = min(BETAS, key=lambda name: abs(math.log(beta / BETAS[name])))
+        return tuple(record["choices"][nearest]["words"])
+    return tuple(record.get("start", model.word_boundaries))
+
+
+def _start_by(model: Model) -> str | None:
+    """How the boundary was set before any word was marked."""
+    record = model.record.get("boundary") or {}
+    found: str | None = record.get("start_by", record.get("by"))
+    return found
 
 
 def _by_erasure(

@@ -64,6 +64,10 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     pool
         "max", or "none" to score each token by its own filters. None means max, but none on a tuned encoder for
         tokens or a student.
+    passage
+        Word pieces of a passage: a longer document has a max-pool for each of its passages, and its output is their
+        mean. 0: one for the whole document, as in the paper. None means 256; 0 with recipe paper, a tuned encoder or
+        filters wider than one.
     loss
         "document", "min-max" or "token".
     epochs
@@ -121,6 +125,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         widths: Sequence[int] = (1,),
         dropout: float = 0.5,
         pool: str | None = None,
+        passage: int | None = None,
         loss: str = "document",
         epochs: int | None = None,
         batch_size: int = 50,
@@ -147,6 +152,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.widths = widths
         self.dropout = dropout
         self.pool = pool
+        self.passage = passage
         self.loss = loss
         self.epochs = epochs
         self.batch_size = batch_size
@@ -221,7 +227,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._take(model)
 
     def tune_boundary(self, X: Iterable[Any], *, beta: float = 0.5, by: str = "tokens") -> Self:
-        """Move the decision boundary of the tokens to where F_beta on these documents is best.
+        """Move the decision boundary of the tokens to where F_beta is best, by these documents, of which a few will do.
 
         Parameters
         ----------

@@ -70,6 +70,7 @@ def new_head(
         dropout=settings.dropout,
         pool=pool or settings.head_pool,
         outputs="independent" if labels.kind == "multilabel" else "softmax",
+        passage=settings.head_passage,
     )
     head = Head(config, generator=torch.Generator().manual_seed(settings.seed))
     if vectors is not None and head.embedding is not None:

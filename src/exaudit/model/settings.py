@@ -19,12 +19,14 @@ __all__ = ["Settings"]
 # What a model that goes on from another has from it.
 INHERITED = (
     "tokens", "encoder", "layers", "max_length", "vocabulary", "word_dimension", "word_vectors", "filters", "widths",
-    "positive",
+    "passage", "positive",
 )  # fmt: skip
 BOUNDARIES = ("f0.5", "f1", "documents", "zero")
+PASSAGE = 256  # word pieces
 # The least that a number may be.
 LEAST = {
-    "max_length": 1, "vocabulary": 0, "word_dimension": 1, "filters": 1, "epochs": 1, "batch_size": 1, "seed": 0,
+    "max_length": 1, "vocabulary": 0, "word_dimension": 1, "filters": 1, "passage": 0, "epochs": 1, "batch_size": 1,
+    "seed": 0,
 }  # fmt: skip
 
 
@@ -45,6 +47,7 @@ class Settings:
     widths: Sequence[int] = (1,)
     dropout: float = 0.5
     pool: str | None = None
+    passage: int | None = None
     loss: str = "document"
     epochs: int | None = None
     batch_size: int = 50
@@ -72,6 +75,8 @@ class Settings:
             raise SettingError(f"`widths` are {list(self.widths)}; give widths of 1 or more")
         if self.pool not in (None, *POOLS):
             raise SettingError(f"`pool` is {self.pool!r}; use {' or '.join(POOLS)}")
+        if self.passage and tuple(self.widths) != (1,):
+            raise SettingError("`passage` is for filters of width 1: leave it out, or `widths`")
         if self.boundary not in (None, *BOUNDARIES):
             raise SettingError(f"`boundary` is {', '.join(BOUNDARIES[:-1])} or zero, not {self.boundary!r}")
         if self.tune_encoder and self.word_vectors is not None:
@@ -106,6 +111,15 @@ class Settings:
     def head_pool(self) -> str:
         """Where encoder and tokens are trained together, each token does best by itself; everywhere else, max."""
         return self.pool or ("none" if self.loss == "token" and self.tune_encoder else "max")
+
+    @property
+    def head_passage(self) -> int:
+        """Pieces of a passage. Hundreds of words that compete for the same filters leave most of them without a score.
+        A tuned encoder has no need of passages: it carries what it finds to every word."""
+        if self.passage is not None:
+            return self.passage
+        plain = self.recipe == "stable" and not self.tune_encoder and tuple(self.widths) == (1,)
+        return PASSAGE if plain else 0
 
     @property
     def word_boundary(self) -> str:

@@ -217,4 +217,11 @@ def _as_model(scores: Scores) -> Scores:
 
 
 def _own(scores: TokenScores) -> TokenScores:
-    return TokenScores(scores.document, scores.output, scores.negative, scores.positive, scores.offset)
+    return TokenScores(
+        scores.document,
+        scores.output,
+        scores.negative,
+        scores.positive,
+        scores.offset,
+        doubt=scores.doubt,
+    )

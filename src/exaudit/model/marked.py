@@ -1,0 +1,210 @@
+"""What a few documents whose words a person marked tell: the boundary of the words, and how well it is known.
+
+Of ten documents, the boundary with the best F-score is mostly luck. So the documents are drawn again and again, the
+median of the best boundaries is taken, and it is pulled towards the boundary that the model had before, the more so
+the fewer words were marked (`marked_offset`). `benchmarks/marked.py` measures what that gives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exaudit.data.document import Document
+from exaudit.errors import DataError
+from exaudit.model.model import Model
+
+__all__ = ["MARKED", "STANDS_FOR", "marked_boundary", "marked_measures", "marked_offset"]
+
+PRIOR = 10  # marked words of a class that weigh as much as the boundary that the model had before
+CANDIDATES = 400  # boundaries that are tried, at most
+DRAWS = 50  # of the documents, for the boundary
+INTERVAL_DRAWS = 1000
+FOLDS = 10
+# Fields of the documents that `exaudit suggest` writes.
+MARKED = "marked"  # whether a person has been over the words
+STANDS_FOR = "stands_for"  # how many documents of the pool it was drawn for
+
+Floats = NDArray[np.floating]
+Words = Sequence[NDArray[Any]]  # one array for each document
+
+
+def marked_boundary(
+    model: Model, documents: Sequence[Document], beta: float, start: Sequence[float]
+) -> dict[str, Any]:
+    """What these documents tell, for the model's record: for each class its boundary (`offsets`), the one before any
+    word was marked (`start`), how many words are marked, and what is `known` of the boundary.
+
+    A class that no word is marked with keeps the boundary before, and nothing is known of it.
+    """
+    truth = _truth(model, documents)  # (N, K) each
+    weights = _weights(documents)  # (D,)
+    positive = sum(own.sum(0, dtype=np.int64) for own in truth)  # (K,)
+    if not np.any(positive):
+        names = " or ".join(repr(view.positive) for view in model.labels.views[:3])
+        raise DataError(
+            f"no word of these {len(documents):,} documents is marked {names}, so they cannot set a boundary; mark more"
+        )
+    scores = [np.stack([view.weighed for view in own.views], 1) for own in model.iter_label(documents)]
+    boundaries, known = [], []
+    for k, before in enumerate(start):
+        words = [own[:, k] for own in scores], [own[:, k] for own in truth]
+        boundaries.append(marked_offset(*words, before, beta, weights))
+        known.append(marked_measures(*words, before, beta, weights) if positive[k] else None)
+    return {
+        "by": "tokens",
+        "beta": beta,
+        "documents": len(documents),
+        "offsets": boundaries,
+        "start": list(start),
+        "marked_words": [int(count) for count in positive],
+        "known": known,
+    }
+
+
+def marked_offset(
+    scores: Words, truth: Words, start: float, beta: float = 0.5, weights: Floats | None = None
+) -> float:
+    """The boundary of one class for the best F_beta, by a few documents.
+
+    Parameters
+    ----------
+    scores, truth
+        Of the words of each document (N,).
+    start
+        The boundary before, which the few documents are weighed against.
+    beta
+        Which F-score; 0.5 prefers precision.
+    weights
+        How many documents each one stands for, if not for as many (D,).
+    """
+    if not any(np.any(own) for own in truth):
+        return start
+    weights = np.ones(len(scores)) if weights is None else weights / weights.mean()
+    words, marked = np.concatenate(scores), np.concatenate(truth) > 0  # (W,) each
+    of = np.repeat(np.arange(len(scores)), [len(own) for own in scores])  # (W,) each word's document
+    boundaries = _candidates(words, start)  # (G,)
+    below = np.searchsorted(boundaries, words)  # (W,) how many boundaries a word lies above
+    f = np.empty((DRAWS, len(boundaries)))
+    for n, drawn in enumerate(_draws(weights, DRAWS)):
+        every, true = drawn[of], drawn[of] * marked  # (W,) each: what a word counts
+        f[n] = _f(
+            _above(below, true, len(boundaries)), _above(below, every, len(boundaries)), true.sum(), beta
+        )
+    before = int(np.searchsorted(boundaries, start))
+    # Of equally good ones, the nearest to the one before: a draw without a marked word says nothing.
+    distance = np.abs(np.arange(len(boundaries)) - before)
+    best = np.where(f >= f.max(1, keepdims=True) - 1e-12, distance, len(boundaries)).argmin(1)  # (B,)
+    middles = (boundaries + np.append(boundaries[1:], boundaries[-1])) / 2  # between two words
+    middles[before] = start
+    positive = float(weights[of[marked]].sum())
+    return float(start + (np.median(middles[best]) - start) * positive / (positive + PRIOR))
+
+
+def marked_measures(
+    scores: Words, truth: Words, start: float, beta: float = 0.5, weights: Floats | None = None
+) -> dict[str, list[float]]:
+    """F_beta, precision and recall to expect of the boundary of `marked_offset`: the figure, and its 95% interval.
+
+    Nobody may judge a boundary by the documents that set it: those of each tenth are decided by the boundary that the
+    others give. The interval comes from drawing documents, since the words of one are not independent.
+    """
+    weights = np.ones(len(scores)) if weights is None else weights
+    right, said = np.zeros((2, len(scores)))  # (D,) each
+    for fold in range(min(FOLDS, len(scores))):
+        others = [i for i in range(len(scores)) if i % FOLDS != fold]
+        rest = [scores[i] for i in others], [truth[i] for i in others]
+        boundary = marked_offset(*rest, start, beta, weights[others])
+        for i in range(fold, len(scores), FOLDS):
+            flagged = scores[i] > boundary
+            said[i], right[i] = flagged.sum(), (flagged & (truth[i] > 0)).sum()
+    table = np.stack([right, said, [np.count_nonzero(own) for own in truth]], 1)  # (D, 3)
+    every = [weights, *_draws(weights, INTERVAL_DRAWS)]  # as they are, then drawn
+    right, said, true = np.array([own @ table for own in every]).T  # (1 + B,) each
+    figures = {
+        "f": _f(right, said, true, beta),
+        "precision": _ratio(right, said),
+        "recall": _ratio(right, true),
+    }
+    return {
+        name: [float(own[0]), *np.quantile(own[1:], [0.025, 0.975]).tolist()] for name, own in figures.items()
+    }
+
+
+def _truth(model: Model, documents: Sequence[Document]) -> list[NDArray[np.int8]]:
+    """What each word of each document is marked with (N, K)."""
+    found = [model.labels.token_targets(document) for document in documents]
+    marked = [own for own in found if own is not None]
+    if len(marked) < len(found) or not found:
+        without = [d for d, own in zip(documents, found, strict=True) if own is None]
+        what = f"{len(without):,} of {len(found):,} have none" if found else "there is no document"
+        raise DataError(
+            f"a boundary by the labels of tokens needs them in every document, and {what}; mark their words, or leave "
+            "them out",
+            line=without[0].line or None if without else None,
+        )
+    waiting = [d for d in documents if d.meta.get(MARKED, "true").strip().casefold() in ("false", "0", "no")]
+    if waiting:
+        raise DataError(
+            f"{len(waiting):,} of {len(documents):,} documents are not marked yet ({MARKED!r} is false), so their "
+            "token labels are the model's own; correct these, then set it to true",
+            line=waiting[0].line or None,
+        )
+    return marked
+
+
+def _weights(documents: Sequence[Document]) -> NDArray[np.float64]:
+    """How many documents of the pool each one stands for; alike where that is not known (D,)."""
+    told = [document.meta.get(STANDS_FOR) for document in documents]
+    if not any(told):
+        return np.ones(len(documents))
+    found = []
+    for document, value in zip(documents, told, strict=True):
+        try:
+            number = float(value or "nan")
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            raise DataError(
+                f"document {document.id!r} has {value or 'nothing'!r} as {STANDS_FOR!r}, which tells how many "
+                "documents of the pool it was chosen for; keep the number that `exaudit suggest` wrote in every "
+                "document, or take it out of all",
+                line=document.line or None,
+            )
+        found.append(number)
+    return np.array(found, np.float64)
+
+
+def _candidates(words: Floats, start: float) -> NDArray[np.float64]:
+    """Scores of words to put a boundary at, in order, with `start` and one below all: dense where they are high, since
+    there a few words make a difference."""
+    words = np.sort(np.asarray(words, np.float64))
+    ranks = np.geomspace(1, len(words), CANDIDATES).round().astype(np.int64)
+    return np.unique([start, words[0] - 2.0, *words[len(words) - ranks]])
+
+
+def _above(below: NDArray[np.intp], weights: Floats, boundaries: int) -> NDArray[np.float64]:
+    """How many words, by their weights, lie above each boundary (G,)."""
+    count = np.bincount(below, weights, boundaries + 1)
+    return np.asarray(count[::-1].cumsum()[::-1][1:])
+
+
+def _draws(weights: Floats, draws: int) -> Iterator[NDArray[np.float64]]:
+    """How much each document counts in each draw (D,)."""
+    generator = np.random.default_rng(0)
+    for _ in range(draws):
+        rows = generator.integers(0, len(weights), len(weights))
+        yield np.asarray(np.bincount(rows, minlength=len(weights)) * weights, np.float64)
+
+
+def _f(right: Floats, said: Floats, true: Any, beta: float) -> NDArray[np.float64]:
+    return _ratio((1 + beta**2) * right, beta**2 * true + said)
+
+
+def _ratio(part: Floats, whole: Floats) -> NDArray[np.float64]:
+    """0 where there is nothing to count."""
+    return np.asarray(part / np.where(whole > 0, whole, 1.0), np.float64)
