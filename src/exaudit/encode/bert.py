@@ -94,7 +94,9 @@ class Bert(nn.Module):
         )  # (L, E): one text, no pairs
         hidden = words + kinds + self.embeddings["position_embeddings"](place)  # (B, L, E)
         hidden = self.embeddings["dropout"](self.embeddings["LayerNorm"](hidden))
-        seen = None if attention_mask is None else attention_mask.bool()[:, None, None]  # (B, 1, 1, L)
+        seen = attention_mask
+        if seen is not None:
+            seen = seen.bool()[:, None, None].expand(-1, -1, len(place), -1)  # (B, 1, L, L)
         states = [hidden]
         for layer in self.encoder["layer"].children():
             states.append(layer(states[-1], seen))
