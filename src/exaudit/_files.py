@@ -90,7 +90,8 @@ def put_folder(new: Path, path: Path, *, replace: bool = False, aside: Path | No
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, where they are not there."""
+    """Make a folder and those above it, where they are not there; of a link, the folder that it points to."""
+    path = Path(os.path.realpath(path))
     if path.is_dir():
         return
     if path.exists():

@@ -420,6 +420,11 @@ def test_documents_in_the_set_themselves(auditor: Auditor, splits: Splits) -> No
         auditor.fit_admission(splits["train"][:40])
     numbered = [replace(d, id=splits["train"][i].id) for i, d in enumerate(splits["dev"])]
     assert auditor.overlap(numbered) == []  # the same ids, but other texts: no warning
+    with pytest.warns(OverlapWarning, match=f"3 of the {3 + len(numbered)} documents"):
+        assert list(auditor.watch_overlap(iter([*numbered, *splits["train"][:3]]))) == [
+            *numbered,
+            *splits["train"][:3],
+        ]
     auditor.fit_knn(numbered, k=2, epochs=1)
 
 

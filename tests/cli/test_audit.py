@@ -132,6 +132,14 @@ def test_evaluate(fitted: Path, cli: Cli, options: list[str]) -> None:
     assert "model" in cli("evaluate", "model", TEST, "--ci", *options)
 
 
+def test_evaluate_reads_a_stream(
+    built: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr("exaudit.cli.reading.Reading.read")
+    assert run(["evaluate", "model", "support.jsonl", "--rule", "exag"]) == 0
+    assert "warning: 60 of the 60 documents" in capsys.readouterr().err
+
+
 def test_nothing_admitted(fitted: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
     limits = json.loads(Path("model/admission.json").read_text())
     limits["admission"]["token_limits"]["distance"] = [-1.0, -1.0]

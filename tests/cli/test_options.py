@@ -51,6 +51,7 @@ NO_SENSE = {
     "boundary model reviews.dev.jsonl --documents -5": "--documents is -5",
     "boundary model reviews.dev.jsonl --by words": "not 'words'",
     "admission fit model reviews.dev.jsonl --kind near": "--kind is 'near'",
+    "report model reviews.test.jsonl --out new.txt": "choose --as html, md, json",
     "features model reviews.test.jsonl --ngrams 0": "--ngrams is '0'",
     "audit model good --token -1": "there is no token -1",
     "cache show --folder nowhere": "there is no folder nowhere",
@@ -74,6 +75,8 @@ NO_EFFECT = {
     f"{TRAIN} --cache here": "--cache has no effect",
     f"{TRAIN} --tune-encoder": "--tune-encoder cannot go with --encoder none",
     f"{TRAIN} --pretrain": "--pretrain goes with --tune-encoder",
+    f"{TRAIN} --no-backup": "without --overwrite no model is replaced: --no-backup has no effect",
+    f"{TRAIN} --backup": "--backup has no effect",
     f"{TRAIN} --vocabulary 0 --word-dimension 8": "--vocabulary 0 leaves word embeddings out: --word-dimension has no",
     f"{TRAIN} --vocabulary 0 --word-vectors x": "--vocabulary 0 has none",
     f"{TRAIN} --word-vectors x --word-dimension 8": "--word-vectors have a width of their own: --word-dimension has no",
@@ -228,6 +231,34 @@ def test_what_is_no_number_is_never_written(work: Path, fails: Cli) -> None:
     Path("one.jsonl").write_text('{"text": "good food", "label": "positive"}\n')
     assert "a figure is not a number" in fails("label", "bad", "one.jsonl", "--out", "labelled.jsonl")
     assert not Path("labelled.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("label model reviews.test.jsonl --encoding \udcff", "there is no encoding"),
+        ("support tag model \udcff", "is not UTF-8 and cannot be kept in the log"),
+        ("support tag model name --author \udcff", "is not UTF-8 and cannot be kept in the log"),
+        ("support remove model reviews-0-1 --reason \udcff", "is not UTF-8 and cannot be kept in the log"),
+        ("support add model more.jsonl --id-prefix \udcff", "--id-prefix is not UTF-8; give another one"),
+        (
+            "support build model more.jsonl --replace --id-prefix \udcff",
+            "--id-prefix is not UTF-8; give another one",
+        ),
+    ],
+)
+def test_options_that_are_not_utf_8(built: Path, fails: Cli, command: str, message: str) -> None:
+    before = (built / "model/support/head.json").read_bytes()
+    assert message in fails(*command.split())
+    assert (built / "model/support/head.json").read_bytes() == before
+
+
+def test_a_refused_run_leaves_no_folder(work: Path, fails: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+    (work / "there").mkdir()
+    for out in ("nowhere/below/new", "there/new"):
+        assert run(["train", "reviews.dev.jsonl", "--encoder", "none", "--layers", "1", "--out", out]) == 1
+    assert not (work / "nowhere").exists()
+    assert list((work / "there").iterdir()) == []
 
 
 def test_names_that_are_not_utf_8() -> None:

@@ -150,10 +150,80 @@ def test_nothing_is_written_into_the_model(work: Path, fails: Cli, verb: str) ->
     assert not (work / "model/out.json").exists()
 
 
+def test_nothing_is_written_into_any_model(work: Path, fails: Cli) -> None:
+    (work / "model.json").write_text("{}")  # alone, it makes no model of a folder
+    for name in ("model/model.json", "model/out.jsonl"):
+        told = fails("diff", "reviews.test.jsonl", "reviews.test.jsonl", "--out", name)
+        assert (
+            told
+            == f"exaudit: cannot write {name}: it lies in the model {work / 'model'}; choose another place\n"
+        )
+    assert not (work / "model/out.jsonl").exists()
+
+
+def test_a_model_is_not_trained_for_a_link_to_itself(work: Path, fails: Cli) -> None:
+    (work / "loop").symlink_to("loop")
+    told = fails("train", "reviews.dev.jsonl", "--encoder", "none", "--out", "loop")
+    assert told == "exaudit: loop: no model can be saved here: Too many levels of symbolic links\n"
+    assert not (work / "loop.partial").exists()
+
+
 def test_the_support_set_is_an_input_too(work: Path, fails: Cli) -> None:
     (work / "elsewhere").mkdir()
     told = fails(*LABEL, "elsewhere/out.jsonl", "--support", "elsewhere")
     assert "it lies in elsewhere" in told
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "data sample",
+        "demo --out",
+        "reproduce fce --sample --encoder none --out",
+        "benchmark words --samples learner --encoder none --out",
+        "benchmark explainers --samples learner --out",
+    ],
+)
+def test_folders_that_cannot_be_written_into(work: Path, fails: Cli, command: str) -> None:
+    (work / "inside").symlink_to("model")
+    (work / "loop").symlink_to("loop")
+    os.mkfifo(work / "pipe")
+    for place, why in {
+        "model": "it lies in the model ",
+        "model/new": "it lies in the model ",
+        "inside/new/newer": "it lies in the model ",
+        "loop": "Too many levels of symbolic links",
+        "pipe": "it is a device or pipe; name a folder",
+        "/dev/null": "it is a device or pipe; name a folder",
+        "more.jsonl": "it is a file; name a folder",
+        "more.jsonl/new": "more.jsonl",
+    }.items():
+        told = fails(*command.split(), place)
+        assert told.startswith("exaudit: cannot write ")
+        assert place in told
+        assert why in told
+    assert not (work / "model/new").exists()
+
+
+def test_the_data_is_no_place_for_results(work: Path, fails: Cli) -> None:
+    told = fails("reproduce", "fce", "--encoder", "none", "--data", "model/..", "--out", ".")
+    assert told == "exaudit: cannot write into .: the command reads it; choose another folder\n"
+
+
+def test_links_of_a_folder_are_followed(work: Path, cli: Cli, fails: Cli) -> None:
+    (work / "link").symlink_to("there/samples")  # which do not exist yet
+    (work / "kept.csv").write_text("old\n")
+    cli("data", "sample", "link")
+    assert (work / "link").is_symlink()
+    (work / "link/reviews.dev.csv").unlink()
+    (work / "link/reviews.dev.csv").symlink_to(work / "kept.csv")
+    cli("data", "sample", "link")
+    assert (work / "there/samples/reviews.dev.csv").is_symlink()
+    assert (work / "kept.csv").read_text().startswith("text,label\n")
+    (work / "kept.csv").unlink()
+    os.mkfifo(work / "kept.csv")
+    assert "reviews.dev.csv is there already, and is no file" in fails("data", "sample", "link")
+    assert (work / "kept.csv").is_fifo()
 
 
 def test_a_model_is_saved_where_a_link_points(work: Path) -> None:

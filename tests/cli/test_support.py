@@ -66,6 +66,11 @@ def test_a_session(built: Path, cli: Cli) -> None:
     plain = cli("support", "diff", "model", "1")
     assert f"~ {DOCUMENT}: {label} -> {other}\n" in plain
     assert f"~ {DOCUMENT}, token 3: 0 -> unknown\n" in plain
+    assert difference["tokens"] == [[DOCUMENT, 3, 0, "unknown"]]
+    shown = json.loads(cli("support", "show", "model", DOCUMENT, "--json"))["token_labels"]
+    assert shown[3] == "unknown"
+    assert set(shown[:3] + shown[4:]) == {0, 1}
+    assert f"token labels     {'  '.join(map(str, shown))}\n" in cli("support", "show", "model", DOCUMENT)
     log = cli("support", "log", "model")
     assert "ann" in log
     assert "(a slip)" in log

@@ -40,10 +40,10 @@ def test_a_whole_folder(fitted: Path, cli: Cli) -> None:
     ]
 
 
-def test_a_support_set_that_is_not_there(work: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_support_set_that_is_not_there(work: Path, cli: Cli, fails: Cli) -> None:
     assert "support set" not in cli("verify", "model")  # it has none
-    assert run(["verify", "model", "--support", "nowhere"]) == 1
-    assert "nowhere: there is no support set here" in capsys.readouterr().out
+    told = fails("verify", "model", "--support", "nowhere")
+    assert told == "exaudit: nowhere: there is no support set here; check --support\n"
 
 
 @pytest.mark.filterwarnings("ignore::exaudit.errors.ModelWarning")  # of settings that are gone
@@ -101,6 +101,13 @@ def test_repair(built: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> No
     cli("support", "repair", "model")
     assert (built / "model" / "support.damaged-1").is_dir()
     assert "60 documents" in cli("support", "verify", "model")
+
+
+def test_a_folder_without_a_support_set_is_not_repaired(work: Path, fails: Cli) -> None:
+    for place in ("nowhere", "model", "reviews.test.jsonl"):
+        told = fails("support", "repair", "model", "--support", place)
+        assert told.startswith(f"exaudit: {place}: there is no support set here, nor the log of one")
+    assert not list(work.glob("*.damaged-*"))
 
 
 def test_an_error_fits_on_a_screen(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -237,3 +238,19 @@ def test_folders_that_are_no_data_set(tmp_path: Path) -> None:
         state.write_text(content)
         with pytest.raises(DataError, match=message):
             read_documents(splits / "train")
+
+
+def test_offsets_that_lead_nowhere(tmp_path: Path) -> None:
+    """Nothing is read beyond the end of a damaged column."""
+    batch = pa.RecordBatch.from_pydict({"text": ["good food", "bad food", "cold soup"]})
+    path = tmp_path / "damaged.arrow"
+    for wrong in ([0, 9, 4, 26], [0, 9, 17, 1 << 30]):
+        with pa.ipc.new_file(path, batch.schema) as file:
+            file.write_batch(batch)
+        right, damaged = (np.array(offsets, "<i4").tobytes() for offsets in ([0, 9, 17, 26], wrong))
+        assert path.read_bytes().count(right) == 1
+        path.write_bytes(path.read_bytes().replace(right, damaged))
+        with pytest.raises(
+            DataError, match=r"damaged\.arrow: this is not an Arrow or Feather file, or it is dam"
+        ):
+            read_documents(path)

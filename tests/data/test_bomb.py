@@ -7,13 +7,17 @@ import gzip
 import json
 import lzma
 import random
+import resource
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from exaudit.data import bomb, source
+from exaudit.data.arrow import parquet_records
 from exaudit.data.document import Document
 from exaudit.data.readers import iter_documents, read_documents
 from exaudit.errors import DataError
@@ -79,3 +83,51 @@ def test_json_that_is_a_bomb_is_refused(make: Callable[[], str], tmp_path: Path)
     path.write_text(json.dumps({"text": "a b"}) + "\n" + make() + "\n")
     with pytest.raises(DataError, match=r"bomb\.jsonl:2: a line is not JSON"):
         read_documents(path)
+
+
+def bombs(folder: Path) -> dict[str, Path]:
+    """Columnar files of a few kilobytes that hold a hundred megabytes and more."""
+    long, many = pa.array(["a " * 500_000]), pa.array([0] * 100_000, pa.int32())
+    tables = {
+        "dictionary": pa.table({"text": pa.DictionaryArray.from_arrays(many, long)}),
+        "page": pa.table({"text": ["a " * (bomb.FREE // 2 + 1)]}),
+        "list": pa.table({"tokens": pa.array([["a"] * (bomb.FREE // 8 + 1)])}),
+        "struct": pa.table(
+            {"a": pa.StructArray.from_arrays([pa.DictionaryArray.from_arrays(many, long)], ["b"])}
+        ),
+    }
+    for name, table in tables.items():
+        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+    with pa.ipc.new_file(folder / "dictionary.arrow", tables["dictionary"].schema) as file:
+        file.write_table(tables["dictionary"])
+    return {path.name: path for path in folder.iterdir()}
+
+
+def test_a_columnar_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    made = bombs(tmp_path)
+    assert len(made) == 5
+    for name, path in made.items():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with pytest.raises(DataError, match=rf"{name}: the file unpacks into more than 200 times"):
+            read_documents(path)
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+
+
+def test_honest_columns_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bomb, "FREE", 1000)
+    draw = random.Random(0)
+    tokens = [draw.choices(["the", "soup", "was", "cold"], k=30) for _ in range(3000)]
+    columns = {
+        "text": [" ".join(words) for words in tokens],
+        "label": ["positive"] * 3000,
+        "tokens": tokens,
+        "meta": [{"from": "web", "at": None}] * 3000,
+        "marks": pa.array([[("a", "b")]] * 3000, pa.map_(pa.string(), pa.string())),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "honest.parquet", compression="zstd")
+    rows = [fields for _, fields in parquet_records(tmp_path / "honest.parquet")]
+    assert [row["tokens"] for row in rows] == tokens
+    assert rows[-1] | {"tokens": 0} == {
+        "text": " ".join(tokens[-1]), "label": "positive", "tokens": 0, "meta": {"from": "web", "at": None},
+        "marks": [["a", "b"]],
+    }  # fmt: skip

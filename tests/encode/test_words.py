@@ -7,6 +7,7 @@ import gzip
 import lzma
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exaudit.data import bomb
 from exaudit.encode.words import LIMIT, Vocabulary, read_vectors
 from exaudit.errors import DataError, SettingError
 
@@ -142,6 +144,29 @@ def test_bad_files(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(DataError, match=message) as caught:
         read_vectors(path, Vocabulary(["cat"]))
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("packing", [bytes, gzip.compress, lzma.compress, bz2.compress])
+def test_a_declared_size_is_not_believed(tmp_path: Path, packing: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "v").write_bytes(packing(b"1 1000000000000\nthe 1.0\n"))
+    with pytest.raises(
+        DataError, match=r"v:1: its first line gives vectors of length 1000000000000; they may have"
+    ):
+        read_vectors(tmp_path / "v", Vocabulary(["the"]))
+
+
+@pytest.mark.parametrize("packing", ["gz", "xz", "bz2", "zip"])
+def test_a_packed_bomb(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bomb, "FREE", 1 << 16)
+    content = b"the 1.0 2.0\n" + b"a 1.0 2.0\n" * (1 << 20)
+    if packing == "zip":
+        with zipfile.ZipFile(tmp_path / "v", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("vectors", b" " * (1 << 23))
+    else:
+        packer = {"gz": gzip, "xz": lzma, "bz2": bz2}[packing]
+        (tmp_path / "v").write_bytes(packer.compress(content))
+    with pytest.raises(DataError, match=r"v: the file unpacks into more than 200 times its size"):
+        read_vectors(tmp_path / "v", Vocabulary(["the"]))
 
 
 def test_missing_file_and_crowded_archive(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import stat
@@ -20,7 +21,7 @@ READING = {
     "support diff", "support show", "support verify", "knn show", "admission show", "data check", "cache show",
     "reproduce list", "data fetch",
 }  # fmt: skip
-SELDOM = ("demo", "data sample", "data fetch", "cache", "reproduce")  # few ways to fail
+SELDOM = ("demo", "data sample", "data fetch", "cache", "reproduce", "benchmark")  # few ways to fail
 FILES = {
     "file", "a", "b", "targets", "dev", "preview", "reference", "test", "test_pairs", "token_labels", "word_vectors",
 }  # fmt: skip
@@ -46,6 +47,23 @@ GOOD: dict[str, tuple[str, ...]] = {
     "max_length": ("8",), "layers": ("1",), "init": ("model",), "source": ("text",), "pair_column": ("id", "pair"),
     "names": ("one", "two"), "out": ("out.jsonl",), "encoder": ("none",), "steps": ("*",), "seeds": ("0", "0,1"),
 }  # fmt: skip
+# Options that can well stand alone, with what they may then be; half of the commands have no others.
+PLAIN: dict[str, tuple[str, ...]] = {
+    "text_column": ("text",), "label_column": ("label",), "id_column": ("id",), "device": ("cpu", "auto"),
+    "ngrams": ("1", "1-3"), "top": ("1", "5"), "minimum": ("1", "2"),
+    "class_": ("both",), "k": ("1", "3"), "rule": ("exag", "exat", "knn"), "knn": (), "stream": (), "admit": (),
+    "as_json": (), "ci": (), "epochs": ("1", "2"), "seed": ("0", "1"), "filters": ("2", "4"), "widths": ("1", "1-3"),
+    "dropout": ("0", "0.5"), "vocabulary": ("20",), "word_dimension": ("2",), "batch_size": ("1", "3", "1000"),
+    "learning_rate": ("0.1", "5"), "recipe": ("paper",), "boundary": ("documents", "zero"), "beta": ("0.5", "1"),
+    "documents": ("1", "3"), "quantile": ("0.5", "0.95"), "exemplars": ("1", "5"), "show": ("1", "3"),
+    "tokens": ("words", "whitespace"), "support": ("model/support",), "author": ("me",), "reason": ("a slip",),
+    "id_prefix": ("p-",), "skip_unlabelled": (), "replace": (), "restart": (), "dry_run": (), "preview": (),
+    "dev": (), "targets": (), "reference": (), "id": IDS[:2], "ids": IDS[:2], "label": ("positive", "negative"),
+    "name": ("first", "second"), "version": ("1",), "before": ("1",), "after": ("1",), "pool": ("max",),
+    "kind": ("distance", "both"), "names": ("one", "two"), "text": ("A great film , and dull .", "great"),
+}  # fmt: skip
+NEEDED = {"support build": ["--replace"], "boundary": ["--by", "documents"]}  # of plain commands
+REPORTS = ("report", "reliability", "compare")  # whose format is told by the name
 ODD = (
     "", " ", "0", "-1", "1.5", "nan", "inf", "-inf", "1e999", "9" * 30, "x", "é\u202e", "\udcff", "a,b", ",", "1-",
     "5-3", "-", "--", "[bold]", "[/red]", "x" * 3000, "=cmd|' /C calc'!A0", "%s{}", "\n", "none", "None",
@@ -106,10 +124,11 @@ def verbs() -> dict[str, Any]:
 
 def draw(rng: random.Random, known: dict[str, Any], place: Path) -> Command:
     """A command line to be run in the folder `place`, where the files that it names are made."""
-    experiments = [verb for verb in known if verb.startswith("reproduce")]
+    experiments = [verb for verb in known if verb.startswith(("reproduce", "benchmark"))]
     verb = rng.choices(list(known), weights=[_weight(verb, known[verb]) for verb in known])[0]
     parameters = [each for each in known[verb] if each.name != "help"]
-    odd = rng.choice((0.0, 0.2, 0.6))
+    plain = rng.random() < 0.5  # nothing odd, and nothing that needs something else
+    odd = 0.0 if plain else rng.choice((0.0, 0.2, 0.6))
     files: list[str] = []
 
     def value(parameter: Any) -> str:
@@ -120,45 +139,56 @@ def draw(rng: random.Random, known: dict[str, Any], place: Path) -> Command:
                 if rng.random() > odd / 4
                 else rng.choice(["nowhere", ".", "empty", "model/model.json", "-", ""])
             )
+        if plain and verb == "admission fit" and name == "file":
+            return "dev.jsonl"
         if name in FILES or (name == "text" and rng.random() < 0.7):
             if rng.random() < odd / 6:
                 return rng.choice(
                     ["-", "-", "nowhere.csv", "empty", "model", "https://example.org/a.csv", "", "a\udcffb"]
                 )
-            files.append(write_data(rng, place, f"data{len(files)}", odd).name)
+            files.append(write_data(rng, place, f"data{len(files)}", odd, plain=plain).name)
             return files[-1]
-        if name == "text":
+        if name == "text" and not plain:
             return rng.choice(
                 ["A great film , and dull .", "", "great", "\u202e awful", "a\udcffb", "film " * 400]
             )
         if name == "out" or (name == "folder" and verb == "data sample"):
             return _out(rng, verb, odd)
+        if plain and PLAIN.get(name):
+            return rng.choice(PLAIN[name])
         if name in GOOD and rng.random() > odd / 2:
             return rng.choice(GOOD[name])
         return rng.choice(REFUSED if name in COSTLY else ODD)
 
     options = [each for each in parameters if each.param_type_name == "option"]
     chosen = [each for each in options if each.required and rng.random() > odd / 10]
-    chosen += rng.sample(options, min(rng.choice((0, 1, 2, 4)), len(options)))
+    others = [
+        each
+        for each in options
+        if not plain or (each.name in PLAIN and (each.name != "rule" or verb in ("label", "evaluate")))
+    ]
+    chosen += rng.sample(others, min(rng.choice((0, 1, 2) if plain else (0, 1, 2, 4)), len(others)))
     if verb not in ("demo", *experiments, "data sample"):
         chosen += [each for each in options if each.name == "out" and rng.random() < 0.5]
     chosen = list({each.name: each for each in chosen}.values())
     if verb in ("demo", "data fetch", *experiments):  # never the work itself
         chosen = [
-            each for each in chosen if each.name not in ("sample", "out", "data", "accept_licence", "folder")
+            each
+            for each in chosen
+            if each.name not in ("sample", "samples", "out", "data", "accept_licence", "folder")
         ]
     arguments = [*verb.split()]
     for each in parameters:
         if (
             each.param_type_name == "argument"
-            and (each.required or rng.random() < 0.7)
+            and (each.required or plain or rng.random() < 0.7)
             and rng.random() > odd / 20
         ):
             arguments += [value(each) for _ in range(rng.randint(1, 2) if each.nargs == -1 else 1)]
     if verb == "data fetch":
         arguments = [*verb.split(), rng.choice(["list", "nothing", "", "é"]), "--data", "empty"]
     given: list[str] = []
-    out = None
+    out = next((str(each.default) for each in options if each.name == "out" and each.default), None)
     for each in chosen:
         name = rng.choice([*each.opts, *each.secondary_opts])
         words = [] if each.is_flag else [value(each) for _ in range(each.nargs)]
@@ -167,12 +197,11 @@ def draw(rng: random.Random, known: dict[str, Any], place: Path) -> Command:
     always = ALWAYS.get(verb, EXPERIMENT if verb in experiments and known[verb][0].name == "data" else [])
     names = {option: each.name for each in options for option in each.opts}
     for option, word in zip(always[::2], always[1::2], strict=True):
-        if names.get(option) not in {each.name for each in chosen} or verb in (
-            "demo",
-            "cache show",
-            "cache clear",
-        ):
+        given_already = names.get(option) in {each.name for each in chosen}
+        if option in names and (not given_already or verb in ("demo", "cache show", "cache clear")):
             given += [option, word]
+    if plain:
+        given += NEEDED.get(verb, ["--id", "d0"] if verb == "audit" and files else [])
     if rng.random() < odd / 20:
         given.insert(
             rng.randrange(len(given) + 1), rng.choice(["--nothing", "-x", "extra", "--help", "--", "--out"])
@@ -196,10 +225,14 @@ def _weight(verb: str, parameters: list[Any]) -> int:
 
 def _out(rng: random.Random, verb: str, odd: float) -> str:
     """Somewhere to write: a new file, or one of the things that stand in the folder (see `furnish`)."""
+    if verb in REPORTS and rng.random() > odd:
+        return "new.html"
     if rng.random() > max(odd, 0.3):
         return rng.choice(["new", "new.jsonl", "new.html"])
-    return rng.choice(["", "-", "empty", "full", "old.jsonl", "link", "loop", "nowhere/new", "old.jsonl/new", "x" * 300,
-                       "dangling", "a\udcffb", "pipe", "device", "pipelink"])  # fmt: skip
+    return rng.choice([
+        "", "-", "empty", "full", "old.jsonl", "link", "loop", "nowhere/new", "old.jsonl/new", "x" * 300, "dangling",
+        "a\udcffb", "pipe", "device", "pipelink", "model/model.json", "model/new",
+    ])  # fmt: skip
 
 
 def furnish(place: Path) -> None:
@@ -209,6 +242,8 @@ def furnish(place: Path) -> None:
     (place / "full" / "something").write_text("kept\n")
     (place / "old.jsonl").write_text('{"text": "kept"}\n')
     (place / "target").write_text("old\n")
+    fitted = json.loads((place / "model" / "admission.json").read_text())  # on these very documents
+    (place / "dev.jsonl").write_text("".join(json.dumps(each) + "\n" for each in fitted["documents"]))
     (place / "link").symlink_to("target")
     (place / "loop").symlink_to("loop")
     (place / "dangling").symlink_to("empty/new")

@@ -11,20 +11,24 @@ process, so that even its death is one of the outcomes.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import io
 import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from quick import commands_built_once, progress, temporary_folder
 
 OLD = Path(__file__).parents[1] / "model" / "written_by_0_1" / "frozen"
 TEXT = "What a great and lovely film , but the sound was awful ."
@@ -190,6 +194,7 @@ def work(place: Path, cases: range, seed: int) -> None:
     from exaudit.errors import ModelWarning
 
     warnings.simplefilter("ignore", ModelWarning)  # settings of 0.1 that are gone
+    stacks = os.fdopen(os.dup(2), "w")  # where a case that does not end is told to be; others may take over 2
     folders = {"fresh": place / "fresh", "0.1": place / "old"}
     documents = place / "documents.jsonl"
     asked = {name: questions(folder, documents) for name, folder in folders.items()}
@@ -203,7 +208,7 @@ def work(place: Path, cases: range, seed: int) -> None:
         with damaged(rng, files[name]) as (damage, file):
             about = case, name, damage, str(file.relative_to(place))
             print(json.dumps(asdict(Outcome(*about, "death"))), flush=True)
-            signal.alarm(WORST)
+            faulthandler.dump_traceback_later(WORST, exit=True, file=stacks)
             for arguments, (_, out, _) in list(zip(asked[name], expected[name], strict=True))[:verbs]:
                 status, found, err = ask(arguments)
                 kind = judge(status, found, err, out)
@@ -214,7 +219,7 @@ def work(place: Path, cases: range, seed: int) -> None:
 
 def survey(cases: int, seed: int = 0, *, first: int = 0) -> list[Outcome]:
     """The outcomes of so many cases, from a process that is started anew where it died."""
-    with tempfile.TemporaryDirectory(prefix="exaudit-damage-") as temporary:
+    with temporary_folder("exaudit-damage-") as temporary:
         place, kept = Path(temporary, "damaged"), Path(temporary, "kept")
         place.mkdir()
         fresh(place / "fresh")
@@ -231,12 +236,16 @@ def survey(cases: int, seed: int = 0, *, first: int = 0) -> list[Outcome]:
                 for line in process.stdout:
                     outcome = Outcome(**json.loads(line))
                     found[outcome.case] = outcome
+                    if outcome.kind != "death":
+                        progress(len(found), line, good=outcome.kind in GOOD)
             if process.returncode == 0:
                 break
             shutil.rmtree(place)  # it died before it had put the file back
             shutil.copytree(kept, place)
             if start == (start := max(found, default=start - 1) + 1):
                 raise RuntimeError("the process that damages files does not start")
+            ended = f"the process ended with status {process.returncode}"
+            found[start - 1] = replace(found[start - 1], told=ended)
     return [found[case] for case in sorted(found)]
 
 
@@ -251,12 +260,14 @@ def main() -> None:
     options = parser.parse_args()
     if options.work is not None:
         place, first, last, seed = options.work
-        work(Path(place), range(int(first), int(last)), int(seed))
+        with commands_built_once():
+            work(Path(place), range(int(first), int(last)), int(seed))
         return
     outcomes = survey(options.cases, options.seed, first=options.first)
     bad = [outcome for outcome in outcomes if outcome.kind not in GOOD]
     for outcome in bad:
-        print(json.dumps(asdict(outcome)))
+        if outcome.kind == "death":  # others were shown as they came
+            print(json.dumps(asdict(outcome)))
     for what in ("kind", "damage"):
         print(what, dict(sorted(Counter(getattr(outcome, what) for outcome in outcomes).items())))
     print(

@@ -111,8 +111,13 @@ SPLINTERS = (
 Row = dict[str, Any]
 
 
-def write_data(rng: random.Random, folder: Path, name: str, odd: float) -> Path:
-    """A file of documents; `odd` is the share of what is not as it should be."""
+def write_data(rng: random.Random, folder: Path, name: str, odd: float, *, plain: bool = False) -> Path:
+    """A file of documents; `odd` is the share of what is not as it should be. A plain one has all that verbs need."""
+    if plain:
+        kind = rng.choice(["csv", "tsv", "jsonl"])
+        path = folder / f"{name}.{kind}"
+        path.write_text(PLAIN[kind]([_row(rng, n, 0) for n in range(16)]))
+        return path
     kind = rng.choice(list(ENDINGS))
     ending = rng.choice(ENDINGS[kind])
     data = content(rng, kind, odd)
@@ -195,7 +200,7 @@ def _jsonl(rng: random.Random, rows: list[Row]) -> str:
         if rng.random() < 0.05:
             row = row | {rng.choice(NAMES): rng.choice(VALUES)}
         if rng.random() < 0.1:
-            words = row["text"].split()
+            words = str(row["text"]).split()
             row = row | {"tokens": words, "token_labels": [rng.choice((*LABELS, 0, 1)) for _ in words]}
         return (
             json.dumps(row, ensure_ascii=rng.random() < 0.5)
@@ -225,6 +230,17 @@ TEXT: dict[str, Callable[[random.Random, list[Row]], str]] = {
     "csv": lambda rng, rows: _table(rng, rows, rng.choice(",,;|")),
     "tsv": lambda rng, rows: _table(rng, rows, "\t"),
     "jsonl": _jsonl, "conll": _conll, "lines": _lines, "text": _plain,
+}  # fmt: skip
+
+
+def _plain_table(rows: list[Row], delimiter: str) -> str:
+    lines = ["id", "text", "label"], *(row.values() for row in rows)
+    return "".join(delimiter.join(f'"{cell}"' for cell in line) + "\n" for line in lines)
+
+
+PLAIN: dict[str, Callable[[list[Row]], str]] = {
+    "csv": lambda rows: _plain_table(rows, ","), "tsv": lambda rows: _plain_table(rows, "\t"),
+    "jsonl": lambda rows: "".join(json.dumps(row) + "\n" for row in rows),
 }  # fmt: skip
 
 

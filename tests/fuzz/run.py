@@ -32,6 +32,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from commands import READING, Command, draw, furnish, verbs
 from damage import told
+from quick import commands_built_once, progress, temporary_folder
 
 MODEL = Path(__file__).parents[1] / "model" / "written_by_0_1" / "frozen"
 SLOWEST = 60  # seconds that a case may take
@@ -50,6 +52,14 @@ HIDDEN = (
     ResourceWarning,
 )  # as Python hides them
 Snapshot = dict[str, str]  # what there is under every name of a folder
+SPECIAL = {
+    str(stat.S_IFIFO),
+    str(stat.S_IFCHR),
+    "target",
+    "loop",
+    "empty/new",
+    "pipe",
+}  # the last four are links
 
 
 class TooSlowError(BaseException):
@@ -103,25 +113,36 @@ class Place:
         if kind is None and _model(before) != _model(
             after
         ):  # an edit that fails may bring a set of 0.1 up to date
-            status_of_verify, _, err, _ = call(Command("verify", ["verify", "model"], b"", None), self.folder)
-            kind = "unsound" if status_of_verify else None
+            unsound, _, why, _ = call(Command("verify", ["verify", "model"], b"", None), self.folder)
+            kind, err = ("unsound", why) if unsound else (None, err)
         kind = kind or ("done", "error", "usage")[status]
         return Outcome(case, command.verb, kind, command.arguments, (shown + err)[-1500:])
 
 
 def snapshot(folder: Path) -> Snapshot:
-    found = {}
-    for root, folders, names in os.walk(folder):
-        for name in folders:
-            found[os.path.relpath(Path(root, name), folder)] = "folder"
-        for name in names:
-            path = Path(root, name)
-            mode = path.lstat().st_mode
-            what = os.readlink(path) if stat.S_ISLNK(mode) else str(stat.S_IFMT(mode))
-            if stat.S_ISREG(mode):
-                what = hashlib.sha256(path.read_bytes()).hexdigest()
-            found[os.path.relpath(path, folder)] = what
+    found: Snapshot = {}
+
+    def look(under: str, names: str) -> None:
+        for entry in os.scandir(under):
+            about = entry.stat(follow_symlinks=False)
+            what = str(stat.S_IFMT(about.st_mode))
+            if entry.is_symlink():
+                what = os.readlink(entry.path)
+            elif entry.is_dir():
+                what = "folder"
+                look(entry.path, f"{names}{entry.name}/")
+            elif stat.S_ISREG(about.st_mode):
+                what = content(entry.path, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+            found[names + entry.name] = what
+
+    look(str(folder), "")
     return found
+
+
+@lru_cache(10_000)
+def content(path: str, *_: int) -> str:
+    """What is in a file, read again only where its size or its times have changed."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def call(command: Command, folder: Path) -> tuple[int, str, str, str]:
@@ -211,6 +232,8 @@ def compared(command: Command, status: int, before: Snapshot, after: Snapshot) -
     changed = {name for name in before | after if before.get(name) != after.get(name)}
     if any(name.endswith(".tmp") for name in changed):
         return "leftover"
+    if any(before.get(name, "") in SPECIAL for name in changed):
+        return "replaced"  # a link, pipe or device is written through
     written = {command.out, f"{command.out}.partial"} if command.out else set()
     elsewhere = {name for name in changed if not written & {name, *map(str, Path(name).parents)}}
     if command.verb in READING and _model(before) != _model(after):
@@ -254,8 +277,8 @@ def survey(cases: int, seed: int, first: int) -> list[Outcome]:
             for line in process.stdout:
                 outcome = Outcome(**json.loads(line))
                 found[outcome.case] = outcome
-                if not outcome.good and outcome.kind != "death":
-                    print(line, end="", flush=True)
+                if outcome.kind != "death":
+                    progress(len(found), line, good=outcome.good)
         if start == (start := max(found, default=start - 1) + 1):
             raise RuntimeError("the process that runs the cases does not start")
     return [found[case] for case in sorted(found)]
@@ -272,7 +295,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.work:
         results = os.fdopen(os.dup(1), "w")
-        with tempfile.TemporaryDirectory(prefix="exaudit-fuzz-") as folder:
+        with temporary_folder("exaudit-fuzz-") as folder, commands_built_once():
             for outcome in work(
                 Path(folder, "place"), range(options.first, options.first + options.cases), options.seed
             ):
@@ -280,6 +303,9 @@ def main() -> None:
         return
     outcomes = survey(options.cases, options.seed, options.first)
     bad = [outcome for outcome in outcomes if not outcome.good]
+    for outcome in bad:
+        if outcome.kind == "death":  # others were shown as they came
+            print(json.dumps(asdict(outcome)))
     print("outcomes", dict(sorted(Counter(outcome.kind for outcome in outcomes).items())))
     print("verbs", dict(sorted(Counter(outcome.verb for outcome in outcomes).items())))
     print(

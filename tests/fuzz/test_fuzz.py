@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 from commands import Command
+from quick import commands_built_once, temporary_folder
 from run import Place, compared, judge, work
 
 
 def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # where the folders of defects are put
-    outcomes = [
-        outcome for outcome in work(tmp_path / "place", range(300), seed=13) if outcome.kind != "death"
-    ]
+    with temporary_folder("exaudit-fuzz-") as folder, commands_built_once():
+        outcomes = [each for each in work(Path(folder, "place"), range(300), seed=13) if each.kind != "death"]
     assert [dataclasses.asdict(outcome) for outcome in outcomes if not outcome.good] == []
     counts = Counter(outcome.kind for outcome in outcomes)
-    assert counts["done"] > 50  # commands are not so odd that nothing is tried
+    assert counts["done"] > 120  # commands are not so odd that nothing is tried
     assert counts["error"] > 75
     assert len({outcome.verb for outcome in outcomes}) > 30
 
@@ -63,10 +63,11 @@ def test_judgement(status: int, out: str, err: str, shown: str, kind: str | None
         ("label", 0, ".new.1.tmp", "leftover"),
         ("label", 0, "model/model.json", "changed"),
         ("label", 0, "data0.csv", "changed"),
+        ("label", 0, "link", "replaced"),
         ("boundary", 0, "model/model.json", None),
         ("train", 1, "new.partial/head.safetensors", None),
     ],
 )
 def test_comparison(verb: str, status: int, changed: str, kind: str | None) -> None:
     command = Command(verb, [verb], b"", "new")
-    assert compared(command, status, {"old": "1"}, {"old": "1", changed: "2"}) == kind
+    assert compared(command, status, {"link": "target"}, {"link": "target", changed: "2"}) == kind

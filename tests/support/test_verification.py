@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import lance
@@ -15,6 +17,7 @@ from exaudit.errors import SupportError
 from exaudit.support import tables, verification
 from exaudit.support.exemplars import SupportBatch
 from exaudit.support.memory import MemorySupportSet
+from exaudit.support.repair import repair
 from exaudit.support.store import LanceSupportSet
 from exaudit.support.verification import Verification
 
@@ -89,7 +92,7 @@ def test_in_the_background_of_a_whole_set(stored: LanceSupportSet, monkeypatch: 
     index = ExemplarIndex(stored)
     index.verification.wait()
     assert index.verification.done
-    assert stored._assured == {0, 1, 2}
+    assert stored._assured.keys() == {0, 1, 2}
 
 
 def test_no_error_passes_for_success(stored: LanceSupportSet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +132,33 @@ def test_a_panic_of_lance_is_an_error_of_ours(
     monkeypatch.setattr(lance.LanceDataset, "take", take)
     with pytest.raises(SupportError, match="its content makes no sense; if it is damaged, go back"):
         support.document("a")
+
+
+def test_a_document_that_reads_differently_the_second_time(
+    stored: LanceSupportSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    support = LanceSupportSet.open(stored.where)
+    whole = support._read_documents([0])[0]
+    assert support.document("a").tokens == whole.tokens
+    monkeypatch.setattr(support, "_read_documents", lambda _: [replace(whole, tokens=whole.tokens[:-1])])
+    with pytest.raises(SupportError, match="document 'a' is damaged"):
+        support.document("a")
+
+
+@pytest.mark.parametrize("table", ["log", "documents", "exemplars"])
+def test_damage_that_ends_the_process_of_lance(
+    stored: LanceSupportSet, unsealed: Callable[[LanceSupportSet], None], table: str
+) -> None:
+    """A NUL byte in a message of Lance cannot pass from its scans to Python."""
+    unsealed(stored)
+    for file in Path(stored.where).glob(f"{table}.lance/data/*"):
+        name, content = b"/lance.encodings21.PageLayout", file.read_bytes()
+        assert name in content
+        file.write_bytes(content.replace(name, b"/lance.\0\0codings21.PageLayout"))
+    with pytest.raises(SupportError, match=f"{table}.lance: cannot read this table"):
+        LanceSupportSet.open(stored.where).verify()
+    with pytest.raises(SupportError) if table == "log" else nullcontext():
+        assert repair(stored.where, dry_run=True).documents == 0
 
 
 @pytest.mark.parametrize("table", ["log", "documents", "exemplars"])

@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from exaudit.support.support_set import SupportSet
 __all__ = ["Auditor", "OverlapWarning"]
 
 K = 8
+CHUNK = 2048  # documents looked up together
 
 
 class OverlapWarning(UserWarning):
@@ -385,9 +387,19 @@ class Auditor:
 
     def warn_of_overlap(self, documents: Sequence[Document]) -> None:
         """Warn where documents to be judged by the support set are in it themselves."""
-        if same := self.overlap(documents):
+        for _ in self.watch_overlap(documents):
+            pass
+
+    def watch_overlap(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """The documents as they come; at their end the same warning."""
+        rest, count, same = iter(documents), 0, list[str]()
+        while chunk := list(islice(rest, CHUNK)):
+            same += self.overlap(chunk)
+            count += len(chunk)
+            yield from chunk
+        if same:
             warnings.warn(
-                f"{len(same)} of the {len(documents)} documents (such as {same[0]!r}) are in the support set "
+                f"{len(same)} of the {count} documents (such as {same[0]!r}) are in the support set "
                 "themselves and will find themselves there; use documents that are not",
                 OverlapWarning,
                 stacklevel=3,

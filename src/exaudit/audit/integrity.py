@@ -10,7 +10,7 @@ from pathlib import Path
 from exaudit._files import read_json
 from exaudit.audit.fitted import FittedAdmission, FittedKNN
 from exaudit.audit.place import ModelPlace
-from exaudit.errors import ExauditError, ModelError
+from exaudit.errors import ExauditError, ModelError, SupportError
 from exaudit.model.folder import load_model, read_description
 
 __all__ = ["Finding", "verify_folder"]
@@ -36,12 +36,17 @@ def verify_folder(
     support : where the support set is; in the model folder by default.
     encoder : where the model's Transformer is now, if it has moved.
     """
+    from exaudit.support.store import LanceSupportSet
+
     folder = Path(model)
     location = os.fspath(folder / "support" if support is None else support)
+    has_support = LanceSupportSet.exists(location)
+    if support is not None and not has_support:  # nothing is damaged: the place is wrong
+        raise SupportError(f"{location}: there is no support set here; check `support`")
     checks: dict[str, Callable[[], str | None]] = {
         "model.json": lambda: _description(folder),
         "weights and encoder": lambda: _weights(folder, encoder),
-        "support set": lambda: _support(folder, location, named=support is not None),
+        "support set": lambda: _support(folder, location) if has_support else None,
         "knn.json": lambda: _fitted(folder),
         "admission.json": lambda: _limits(folder),
     }
@@ -68,11 +73,9 @@ def _weights(folder: Path, encoder: str | None) -> str:
     return f"the weights load, and the encoder has the fingerprint {model.encoder.fingerprint[:12]}"
 
 
-def _support(folder: Path, location: str, *, named: bool) -> str | None:
+def _support(folder: Path, location: str) -> str:
     from exaudit.support.store import LanceSupportSet
 
-    if not (named or LanceSupportSet.exists(location)):
-        return None  # the model has none, and none was asked for
     try:
         place = ModelPlace.of(folder, location)
     except ModelError:  # told already; the set can be looked at by itself

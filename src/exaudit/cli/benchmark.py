@@ -62,6 +62,7 @@ def words(
     """Train on document labels, and measure the words of test: AP, F1 and F0.5 at the default, at zero, at the best."""
     from exaudit.benchmark.pages import WordResults
     from exaudit.benchmark.words import benchmark_words
+    from exaudit.cli.outputs import check_folder
     from exaudit.data.words import check_cut
     from exaudit.model.settings import Settings
 
@@ -69,6 +70,7 @@ def words(
     if tokens is not None:
         check_cut(tokens)
     numbers = _numbers(seeds)
+    check_folder(out, *(folders or ()))
     found = _read(folders, tasks, samples, limit)
     benchmark_words(
         found, out, recipes=_list(recipes), seeds=numbers, settings=settings, tokens=tokens, tell=say
@@ -104,6 +106,7 @@ def explainers(
     """Our words against LIME, SHAP, gradients, occlusion and attention: the same encoder, documents and token truth."""
     from exaudit.benchmark.race import METHODS, RaceSettings, race
     from exaudit.benchmark.race_pages import race_text, write_race
+    from exaudit.cli.outputs import check_folder
     from exaudit.model.settings import Settings
 
     settings = RaceSettings(
@@ -112,6 +115,7 @@ def explainers(
         documents=documents,
         seeds=tuple(_numbers(seeds)),
     )
+    check_folder(out, *(folders or ()))
     done = race(_read(folders, tasks, samples, limit), out, settings, tell=say)
     tell(race_text(done, width=shutil.get_terminal_size((120, 24)).columns))
     say("\nwritten: " + ", ".join(map(str, write_race(done, out))))

@@ -68,8 +68,10 @@ def sample(
     Reviews (two classes), learner sentences (right or wrong), requests to a town hall (twenty classes), and
     complaints about a hotel (several labels each).
     """
+    from exaudit.cli.outputs import check_folder
     from exaudit.data.sample import write_sample
 
+    check_folder(folder)
     for path in write_sample(folder, seed=seed):
         typer.echo(str(path))
 

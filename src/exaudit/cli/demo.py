@@ -32,15 +32,17 @@ def demo(
     from rich.console import Console
 
     from exaudit.analyse.evaluation import Evaluation
+    from exaudit.cli.outputs import check_folder
     from exaudit.data.sample import sample_splits, write_sample
     from exaudit.model.folder import save_model
     from exaudit.model.options import RunOptions
     from exaudit.model.settings import Settings
     from exaudit.model.train import train
 
+    check_folder(out)
+    check_folder(out / "data")
     for name in ("model", "model-mm"):
         _check_place(out / name)
-    out.mkdir(parents=True, exist_ok=True)
     write_sample(out / "data", seed=seed)
     splits = sample_splits("learner", seed=seed)
     say(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +24,12 @@ from exaudit.cli.options import (
     with_notes,
 )
 from exaudit.cli.reading import Reading, reads
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from exaudit.audit.audited import AuditedScores
 
 __all__ = ["evaluate"]
 
@@ -60,24 +67,31 @@ def evaluate(
         told = with_notes(trained, reading.iterate(file, need_labels=True))
         evaluation = Evaluation.of(trained.iter_label(told), trained.labels)
     else:
-        documents = reading.read(file, need_labels=True)
+        documents = reading.iterate(file, need_labels=True)
         with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
-            auditor.warn_of_overlap(documents)
+            auditor.support.refresh()  # one that is not there is told first
             stale = auditor.staleness() if admit else None
-            told = with_notes(auditor.model, documents)
-            audited = list(auditor.iter_label(told, rule=chosen, admit=admit, total=len(documents)))
-            evaluation = Evaluation.of(audited, auditor.labels)
+            told = auditor.watch_overlap(with_notes(auditor.model, documents))
+            admitted: list[tuple[bool, NDArray[np.bool_] | None]] = []  # a document, and its tokens
+
+            def watched(labelled: Iterable[AuditedScores]) -> Iterator[AuditedScores]:
+                for one in labelled:
+                    admitted.append((one.admitted is not False, one.admitted_tokens))
+                    if stale is not None:
+                        stale.count(one)
+                    yield one
+
+            labelled = auditor.iter_label(told, rule=chosen, admit=admit)
+            evaluation = Evaluation.of(watched(labelled), auditor.labels)
             if admit:
-                kept = [one.admitted is not False for one in audited]
-                masks = [one.admitted_tokens for one in audited if one.admitted_tokens is not None]
+                kept = [document for document, _ in admitted]
+                masks = [tokens for _, tokens in admitted if tokens is not None]
                 evaluation = evaluation.only(kept, masks)
                 say(
-                    f"admitted: {sum(kept)} of {len(audited)} documents, {sum(int(mask.sum()) for mask in masks)} of "
+                    f"admitted: {sum(kept)} of {len(kept)} documents, {sum(int(mask.sum()) for mask in masks)} of "
                     f"{sum(map(len, masks))} tokens; only these are scored"
                 )
             if stale is not None:
-                for one in audited:
-                    stale.count(one)
                 say(stale.render())
     if as_json:
         tell_json(evaluation.to_json(ci=ci))

@@ -1,4 +1,5 @@
-"""Where a verb writes: standard output, a file that appears only when it is whole, or a device, pipe or descriptor."""
+"""Where a verb writes: standard output, a file that appears only when it is whole, a device, pipe or descriptor; or a
+folder."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from typing import TextIO
 from exaudit._files import replace_file
 from exaudit.errors import SettingError
 
-__all__ = ["check_output", "output"]
+__all__ = ["check_folder", "check_output", "output"]
 
 DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/(?:self|thread-self|(?P<process>\d+))/fd)/(?P<number>\d+)")
 
@@ -26,13 +27,7 @@ def check_output(path: Path | None, *read: Path | str | None) -> None:
     """
     if path is None or str(path) == "-" or _descriptor(path) is not None:
         return
-    place = Path(os.path.realpath(path))  # of a link, where it points
-    try:
-        kind = place.stat().st_mode
-    except FileNotFoundError:
-        kind = 0
-    except OSError as error:
-        raise SettingError(f"cannot write {path}: {error.strerror or error}") from None
+    place, kind = _followed(path)
     if why := _obstacle(place, kind):
         raise SettingError(f"cannot write {path}: {why}")
     if stat.S_ISCHR(kind):
@@ -47,6 +42,43 @@ def check_output(path: Path | None, *read: Path | str | None) -> None:
             raise SettingError(
                 f"cannot write {path}: it lies in {each}, which the command reads; choose another place"
             )
+    if model := _model_around(place):
+        raise SettingError(f"cannot write {path}: it lies in the model {model}; choose another place")
+
+
+def check_folder(path: Path, *read: Path | None) -> None:
+    """The same of a folder that a verb writes files into; it need not be there yet. No verb writes into a model."""
+    place, kind = _followed(path)
+    if kind and not stat.S_ISDIR(kind):
+        what = "a file" if stat.S_ISREG(kind) else "a device or pipe"
+        raise SettingError(f"cannot write into {path}: it is {what}; name a folder")
+    there = next(folder for folder in (place, *place.parents) if folder.exists())
+    if not there.is_dir():
+        raise SettingError(f"cannot write into {path}: {there} is no folder; choose another place")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise SettingError(f"cannot write into {path}: nothing may be written into {there}")
+    if any(kind and each is not None and each.exists() and os.path.samefile(place, each) for each in read):
+        raise SettingError(f"cannot write into {path}: the command reads it; choose another folder")
+    if model := _model_around(place):
+        raise SettingError(f"cannot write into {path}: it lies in the model {model}; choose another folder")
+
+
+def _model_around(place: Path) -> Path | None:
+    """The model folder that a place is, or lies in."""
+    files = ("model.json", "head.safetensors")
+    around = (place, *place.parents)
+    return next((folder for folder in around if all((folder / name).is_file() for name in files)), None)
+
+
+def _followed(path: Path) -> tuple[Path, int]:
+    """Where a path leads, if it is a link, and what is there: its mode, or 0 for nothing."""
+    place = Path(os.path.realpath(path))
+    try:
+        return place, place.stat().st_mode
+    except FileNotFoundError:
+        return place, 0
+    except OSError as error:
+        raise SettingError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 @contextmanager

@@ -112,6 +112,7 @@ def _experiment(names: Sequence[str], description: str) -> Callable[..., None]:
         word_vectors: Vectors = None,
         sample: Sample = False,
     ) -> None:
+        from exaudit.cli.outputs import check_folder
         from exaudit.data.fetch import data_folder
         from exaudit.experiments.registry import EXPERIMENTS
         from exaudit.experiments.results import Results
@@ -132,6 +133,7 @@ def _experiment(names: Sequence[str], description: str) -> Callable[..., None]:
         _check(encoder, tune_encoder, word_vectors, device, data if sample else None)
         folder = out or Path("results") / _default_name(settings.encoder_name, tune_encoder, fast, sample)
         corpora = folder / "data" if sample else data or data_folder()
+        check_folder(folder, None if sample else corpora, None if encoder == "none" else Path(encoder))
         if not sample:
             for name in names:
                 EXPERIMENTS[name].check(corpora)

@@ -229,16 +229,13 @@ def diff(
     """What differs between two versions."""
     with opened(model, support) as auditor:
         difference = auditor.support.diff(before, after)
+    tokens = [(id, place, _told(old), _told(new)) for id, place, old, new in difference.tokens]
     if as_json:
-        tell_json(asdict(difference))
+        tell_json(asdict(difference) | {"tokens": tokens})
         return
-    known: dict[int | str, str] = {-1: "0", 0: "unknown", 1: "1"}  # of two classes
     lines = [f"+ {id}" for id in difference.added] + [f"- {id}" for id in difference.removed]
     lines += [f"~ {id}: {named(old)} -> {named(new)}" for id, old, new in difference.relabelled]
-    lines += [
-        f"~ {id}, token {place}: {known.get(old, old)} -> {known.get(new, new)}"
-        for id, place, old, new in difference.tokens
-    ]
+    lines += [f"~ {id}, token {place}: {old} -> {new}" for id, place, old, new in tokens]
     for line in lines:
         tell(line)
 
@@ -278,7 +275,11 @@ def show(
     from exaudit.support.summary import summary
 
     with opened(model, support) as auditor:
-        found = summary(auditor.support) if id is None else asdict(auditor.support.document(id))
+        if id is None:
+            found = summary(auditor.support)
+        else:
+            document = auditor.support.document(id)
+            found = asdict(document) | {"token_labels": [_told(label) for label in document.token_labels]}
     if as_json:
         tell_json(found)
         return
@@ -353,6 +354,10 @@ def compact(
 
 def _prefixed(documents: Sequence[Document], prefix: str) -> list[Document]:
     """Documents whose ids start with a prefix, so that numbered files do not get in each other's way."""
+    from exaudit.errors import SettingError
+
+    if not prefix.isascii() and prefix != prefix.encode(errors="replace").decode():
+        raise SettingError("`id_prefix` is not UTF-8; give another one")
     return [dataclasses.replace(document, id=prefix + document.id) for document in documents]
 
 
@@ -400,6 +405,12 @@ def _document_label(names: Sequence[str], labels: LabelSet) -> Label:
     if labels.kind == "multilabel":
         return () if list(names) == ["none"] and "none" not in labels.names else tuple(names)
     return names[0] if len(names) == 1 else tuple(names)
+
+
+def _told(label: int | str) -> int | str:
+    """The label of a token as `relabel` takes it: of two classes, where the set has -1, 0 and 1, the same words."""
+    words: dict[int | str, int | str] = {-1: 0, 0: "unknown", 1: 1}
+    return words.get(label, label)
 
 
 def _token_label(names: Sequence[str], labels: LabelSet) -> int | Label | None:

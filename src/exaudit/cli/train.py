@@ -182,7 +182,7 @@ def train(
         precision="bfloat16" if bf16 else "float32",
         cache=None if cache is None else str(cache),
     )
-    _refuse_what_has_no_effect(context, settings)
+    _refuse_what_has_no_effect(context, settings, overwrite=overwrite)
     work = _work_folder(out, resume=resume, overwrite=overwrite)
     start = None if init is None else load_model(init, device=device)
     if start is not None:
@@ -197,6 +197,7 @@ def train(
         say(f"note: {note}; choose another with `encoder`")
     if work.exists() and not resume:
         shutil.rmtree(work)
+    there = next(folder for folder in work.parents if folder.exists())
     make_folder(work)
     options = RunOptions(work, resume, lambda record: _report(record, settings.head_epochs))
     try:
@@ -207,6 +208,8 @@ def train(
             say(f"what was trained so far is kept in {work}; go on with the same command and --resume")
         else:
             shutil.rmtree(work, ignore_errors=True)
+            for folder in work.parents[: work.parents.index(there)]:
+                folder.rmdir()
         raise
     shutil.rmtree(work)  # only now: the model is on the disk
     sync(work.parent)
@@ -240,7 +243,7 @@ def _refuse_what_is_inherited(context: typer.Context) -> None:
             )
 
 
-def _refuse_what_has_no_effect(context: typer.Context, settings: Settings) -> None:
+def _refuse_what_has_no_effect(context: typer.Context, settings: Settings, *, overwrite: bool) -> None:
     """What the library cannot tell from a default."""
     from exaudit.errors import SettingError
 
@@ -255,6 +258,9 @@ def _refuse_what_has_no_effect(context: typer.Context, settings: Settings) -> No
         for name in names:
             if holds and _is_given(context, name):
                 raise SettingError(f"{why}: `{name}` has no effect; leave it out")
+    if not overwrite and _is_given(context, "backup"):
+        option = "--backup" if context.params["backup"] else "--no-backup"
+        raise SettingError(f"without `overwrite` no model is replaced: {option} has no effect; leave it out")
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

@@ -17,7 +17,7 @@ def speak_of(command: Any, arguments: Iterable[str]) -> None:
     """From now on, messages are about the verb that the arguments name."""
     for argument in arguments:
         command = getattr(command, "commands", {}).get(argument, command)
-    named = {p.name: next((o for o in p.opts if o[:2] == "--"), None) for p in command.params}
+    named = {p.name.rstrip("_"): next((o for o in p.opts if o[:2] == "--"), None) for p in command.params}
     _options.set({name: option for name, option in named.items() if option is not None})
 
 

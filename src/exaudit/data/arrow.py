@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from exaudit._files import read_json
+from exaudit.data.bomb import array_size, check_parquet, check_unpacked
 from exaudit.data.columns import listed
 from exaudit.data.records import Record
 from exaudit.errors import DataError
@@ -31,15 +32,19 @@ ROWS = 1000  # in memory at a time
 def parquet_records(path: str | os.PathLike[str]) -> Iterator[Record]:
     import pyarrow.parquet as pq
 
-    with _reading(path, "a Parquet file"), pq.ParquetFile(path) as file:
-        yield from _records(file.iter_batches(ROWS), file.schema_arrow)
+    with _reading(path, "a Parquet file"):
+        metadata, packed = pq.read_metadata(path), os.path.getsize(path)
+        check_parquet(metadata, packed)
+        texts = _dictionaries(metadata)  # read as they are: every row of one may mean the same long text
+        with pq.ParquetFile(path, metadata=metadata, read_dictionary=texts) as file:
+            yield from _records(file.iter_batches(ROWS), file.schema_arrow, packed=packed)
 
 
 def arrow_records(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Record]:
     """The rows of Arrow files, or Feather, which is the same; of several, as if they were one."""
     import pyarrow as pa
 
-    first = 1
+    first, packed = 1, sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
     for path in paths:
         with _reading(path, "an Arrow or Feather file"), pa.memory_map(os.fspath(path)) as source:
             if source.read(6) == b"ARROW1":
@@ -49,7 +54,7 @@ def arrow_records(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Record]:
                 source.seek(0)
                 batches = file = pa.ipc.open_stream(source)
             line = first - 1
-            for line, fields in _records(batches, file.schema, first):
+            for line, fields in _records(batches, file.schema, first, packed=packed):
                 yield line, fields
             first = line + 1
 
@@ -119,17 +124,38 @@ def _class_names(feature: Any) -> list[str] | None:
     return [str(name) for name in names] if isinstance(names, list) else None
 
 
-def _records(batches: Iterable[Any], schema: Any, first: int = 1) -> Iterator[Record]:
-    """Rows of record batches."""
+def _dictionaries(metadata: Any) -> list[str]:
+    """The columns of a Parquet file that are texts, each kept once."""
+    columns = [
+        metadata.row_group(n).column(m)
+        for n in range(metadata.num_row_groups)
+        for m in range(metadata.num_columns)
+    ]
+    return sorted(
+        {c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY" and c.has_dictionary_page}
+    )
+
+
+def _records(
+    batches: Iterable[Any], schema: Any, first: int = 1, *, packed: int | None = None
+) -> Iterator[Record]:
+    """Rows of record batches, from a file of `packed` bytes."""
     import pyarrow as pa
 
     told = (schema.metadata or {}).get(b"huggingface")
     features = json.loads(told).get("info", {}).get("features", {}) if told else {}
     classes = {name: names for name, value in features.items() if (names := _class_names(value))}
+    unpacked = 0
     for batch in batches:
         for start in range(0, batch.num_rows, ROWS):
             columns: dict[str, list[Any]] = {}
-            for name, column in zip(schema.names, batch.slice(start, ROWS).columns, strict=True):
+            part = batch.slice(start, ROWS).columns
+            if packed is not None:
+                for column in part:
+                    column.validate(full=True)  # a damaged one could be read beyond its end
+                unpacked += sum(map(array_size, part))
+                check_unpacked(unpacked, packed)
+            for name, column in zip(schema.names, part, strict=True):
                 if pa.types.is_temporal(column.type):
                     column = column.cast(pa.string())  # Python's own times do not have nanoseconds
                 columns.setdefault(name, column.to_pylist())  # two columns of one name: the first

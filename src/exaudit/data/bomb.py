@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import io
 import zipfile
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from exaudit.errors import DataError
 
-__all__ = ["LONGEST_LINE", "Counted", "Unpacked", "check_archive"]
+__all__ = [
+    "LONGEST_LINE",
+    "Counted",
+    "Unpacked",
+    "array_size",
+    "check_archive",
+    "check_parquet",
+    "check_unpacked",
+]
 
 LONGEST_LINE = 1 << 26  # bytes; a line is held in memory whole
 FREE = 1 << 26  # bytes that anything may unpack into
@@ -44,17 +52,51 @@ class Unpacked(io.RawIOBase):
         chunk = self.stream.read(len(buffer))
         buffer[: len(chunk)] = chunk
         self.count += len(chunk)
-        _check(self.count, self.packed.count)
+        check_unpacked(self.count, self.packed.count)
         return len(chunk)
 
 
 def check_archive(archive: zipfile.ZipFile) -> None:
     """The same of the parts of an archive, none of which gives more than its entry says."""
     for part in archive.infolist():
-        _check(part.file_size, part.compress_size)
+        check_unpacked(part.file_size, part.compress_size)
 
 
-def _check(unpacked: int, packed: int) -> None:
+def check_parquet(metadata: Any, packed: int) -> None:
+    """The same of a Parquet file of so many bytes, by its own figures: all pages, and what stands in lists."""
+    columns = [
+        metadata.row_group(n).column(m)
+        for n in range(metadata.num_row_groups)
+        for m in range(metadata.num_columns)
+    ]
+    lists = {
+        metadata.schema.column(n).path
+        for n in range(metadata.num_columns)
+        if metadata.schema.column(n).max_repetition_level
+    }
+    values = sum(column.num_values for column in columns if column.path_in_schema in lists)
+    check_unpacked(sum(column.total_uncompressed_size for column in columns) + 8 * values, packed)
+
+
+def array_size(array: Any) -> int:
+    """About how many bytes the values of an Arrow array have, each value of a dictionary as often as it is meant."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    texts = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    if pa.types.is_dictionary(kind) and kind.value_type in texts:
+        return int(pc.sum(pc.binary_length(array.dictionary).take(array.indices)).as_py() or 0)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        values = array.flatten()
+        return 8 * len(values) + array_size(values)
+    if pa.types.is_struct(kind):
+        return sum(map(array_size, array.flatten()))
+    return max(int(array.nbytes), len(array))
+
+
+def check_unpacked(unpacked: int, packed: int) -> None:
+    """Refuse what is far more than it was when packed."""
     if unpacked > FREE and unpacked > RATIO * packed:
         raise DataError(
             f"the file unpacks into more than {RATIO} times its size, as only an attack on the memory does; if it is "

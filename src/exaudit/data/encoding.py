@@ -32,7 +32,7 @@ def check_encoding(name: str | None) -> str | None:
     try:
         "".encode(name)
         return codecs.lookup(name).name
-    except LookupError:
+    except (LookupError, UnicodeError):  # a name that is no text itself, as bytes of a terminal may be
         raise SettingError(
             f"there is no encoding {name!r}; give one such as utf-8, cp1252, utf-16 or shift_jis"
         ) from None

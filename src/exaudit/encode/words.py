@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import zipfile
 import zlib
@@ -15,17 +16,19 @@ from io import BytesIO
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from exaudit.data.bomb import Counted, Unpacked, check_archive
 from exaudit.errors import DataError, SettingError
 
 __all__ = ["UNKNOWN", "Vocabulary", "read_vectors"]
 
 UNKNOWN = 0  # the row of every word that is not in the vocabulary
 LIMIT = 7500  # words; the paper's
+WIDEST = 10_000  # numbers of a vector: those that are published have hundreds
 
 
 class Vocabulary:
@@ -98,6 +101,8 @@ def read_vectors(path: str | PathLike[str], vocabulary: Vocabulary) -> tuple[NDA
             for row in lowered.get(form, ()):
                 if rank[row] < 1:
                     vectors[row], rank[row] = vector, 1
+    except DataError as error:
+        raise error.at(path) from None
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
         raise DataError(f"the compressed file is damaged or cut short ({error})", path) from error
     except OSError as error:
@@ -116,10 +121,14 @@ def _entries(path: Path, wanted: set[bytes]) -> Iterator[tuple[bytes, NDArray[np
         fields = first.split()
         if not fields:
             raise DataError("is empty; expected word vectors (word2vec or GloVe)", path)
-        if len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit():
+        if len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit() and len(first) < 100:
             count, size = int(fields[0]), int(fields[1])
-            if size < 1:
-                raise DataError(f"its first line gives vectors of length {size}", path, 1)
+            if not 1 <= size <= WIDEST:
+                raise DataError(
+                    f"its first line gives vectors of length {size}; they may have 1 to {WIDEST:,} numbers",
+                    path,
+                    1,
+                )
             begin = stream.read(4 * size + 256)
             if _is_text(begin):
                 lines = chain(BytesIO(begin + stream.readline()), stream)
@@ -128,7 +137,7 @@ def _entries(path: Path, wanted: set[bytes]) -> Iterator[tuple[bytes, NDArray[np
                 yield from _binary(path, begin, stream, count, size, wanted)
         else:
             size = len(fields) - 1
-            if size < 1 or _numbers(fields[1:]) is None:
+            if not 1 <= size <= WIDEST or _numbers(fields[1:]) is None:
                 raise DataError(
                     "is not a file of word vectors; expected word2vec (text or binary) or GloVe", path, 1
                 )
@@ -149,17 +158,17 @@ def _open(path: Path, stack: ExitStack) -> IO[bytes]:
     file: IO[bytes] = stack.enter_context(path.open("rb"))
     magic = file.read(6)
     file.seek(0)
-    if magic[:2] == b"\x1f\x8b":
-        return cast(IO[bytes], stack.enter_context(gzip.open(file)))
-    if magic == b"\xfd7zXZ\x00":
-        return stack.enter_context(lzma.open(file))
-    if magic[:3] == b"BZh":
-        return stack.enter_context(bz2.open(file))
+    for packer, start in ((gzip, b"\x1f\x8b"), (lzma, b"\xfd7zXZ\x00"), (bz2, b"BZh")):
+        if magic.startswith(start):
+            packed = Counted(cast(BinaryIO, file))
+            opened = stack.enter_context(packer.open(cast(BinaryIO, packed)))
+            return io.BufferedReader(Unpacked(cast(BinaryIO, opened), packed), 1 << 16)
     if magic[:4] == b"PK\x03\x04":
         archive = stack.enter_context(zipfile.ZipFile(file))
         names = [name for name in archive.namelist() if not name.endswith("/")]
         if len(names) != 1:
             raise DataError(f"the archive holds {len(names)} files; unpack the one to use", path)
+        check_archive(archive)
         return stack.enter_context(archive.open(names[0]))
     return file
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 from filelock import FileLock, Timeout
 
 from exaudit._device import pick_device
-from exaudit._files import sha256_file, write_json
+from exaudit._files import make_folder, sha256_file, write_json
 from exaudit.data.document import Document
 from exaudit.encode.cache import CachedTransformer
 from exaudit.encode.transformer import Transformer
@@ -76,7 +76,7 @@ class Run:
         self._patterns = [pattern.strip() for pattern in steps.split(",")]
         if folder.exists() and not folder.is_dir():
             raise SettingError(f"{folder} is a file; --out is a folder for the results")
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self._step_names: set[str] = set()
         self.left_to_others: set[str] = set()  # steps that other processes are at
         path = folder / "settings.json"

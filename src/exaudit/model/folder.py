@@ -70,7 +70,13 @@ OURS = {
 
 def check_place(path: Path, *, overwrite: bool = False) -> None:
     """Refuse a place where no model can be saved, before work is put into one."""
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ModelError(f"{path}: no model can be saved here: {error.strerror or error}") from None
+    if path.is_dir() and not any(path.iterdir()):
         return
     if not (path / "model.json").is_file():
         what = "a folder that is no model" if path.is_dir() else "a file"

@@ -49,8 +49,10 @@ def repair(location: str | os.PathLike[str], *, dry_run: bool = False, author: s
         raise SupportError(
             f"{location}: only a support set in a folder can be repaired; restore it from a backup"
         )
-    if not where.is_dir():
-        raise SupportError(f"{location}: there is no support set here; build one first")
+    if not LanceSupportSet.exists(where):
+        raise SupportError(
+            f"{location}: there is no support set here, nor the log of one; check the path, or restore it from a backup"
+        )
     salvage = _Salvage(where)
     told = salvage.told()
     if dry_run:

@@ -53,7 +53,7 @@ class SupportSet(ABC):
         self.where = where
         self._state = State()
         self._lock = threading.RLock()
-        self._assured: set[int] = set()  # numbers of documents that are what was added
+        self._assured: dict[int, int] = {}  # documents that are what was added, and a hash of what they say
 
     # What the two kinds of set provide
 
@@ -190,9 +190,8 @@ class SupportSet(ABC):
             )
             for document, (row, length) in zip(self._read_documents(numbers), rows, strict=True)
         ]
-        unknown = (
-            [document for document in found if document.number not in self._assured] if self.stored else []
-        )
+        # A damaged file may be read rightly once and wrongly another time.
+        unknown = [each for each in found if self.stored and self._assured.get(each.number) != _said(each)]
         for start in range(0, len(unknown), _COMPARED):
             some = unknown[start : start + _COMPARED]
             part = np.array([document.number for document in some])
@@ -202,7 +201,7 @@ class SupportSet(ABC):
     def verify(self) -> None:
         """Read everything and compare it with the fingerprints taken when it was added."""
         numbers = np.flatnonzero(self._state.live)
-        self._assured.difference_update(numbers.tolist())
+        self._assured.clear()
         for part in np.array_split(numbers, len(numbers) // _COMPARED + 1):
             self.assure(part)
 
@@ -224,7 +223,7 @@ class SupportSet(ABC):
                     f"{self.where}: document {state.ids[document.number]!r:.60} is damaged: it is not what was added; "
                     "see `exaudit verify`, and go back to what is good with `exaudit support repair`"
                 )
-            self._assured.add(document.number)
+            self._assured[document.number] = _said(document)
             start += length
 
     def owners(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -441,13 +440,20 @@ class SupportSet(ABC):
 
 
 def signed(entry: Entry, parent: str, author: str | None, reason: str) -> Entry:
-    return replace(
+    done = replace(
         entry,
         who=_who() if author is None else author,
         why=reason,
         when=datetime.now(UTC).isoformat(timespec="seconds"),
         parent=parent,
     )
+    try:
+        done.to_json().encode()
+    except UnicodeEncodeError:  # as bytes of a terminal may be
+        raise SupportError(
+            "an id, a name, the author or the reason is not UTF-8 and cannot be kept in the log; write it in UTF-8"
+        ) from None
+    return done
 
 
 def _who() -> str:
@@ -462,3 +468,8 @@ def _named(ids: Sequence[str], most: int = 5) -> str:
     if len(ids) == 1:
         return f"document {some}"
     return f"{len(ids)} documents ({some}{', ...' if len(ids) > most else ''})"
+
+
+def _said(document: SupportDocument) -> int:
+    """A hash of what is read of a document, from the same set, again and again."""
+    return hash((document.id, document.text, document.tokens, tuple(sorted(document.meta.items()))))

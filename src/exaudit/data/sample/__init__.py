@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from exaudit._files import replace_file
+from exaudit._files import make_folder, replace_file
 from exaudit.data.document import Document
 from exaudit.data.sample.complaints import complaint
 from exaudit.data.sample.draw import Draw
@@ -93,15 +93,23 @@ def write_sample(
     blank line between sentences).
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     written = []
     for kind in _MAKERS:
         formats = {"tsv": _write_tokens} if kind == "learner" else {"csv": _write_csv, "jsonl": _write_jsonl}
         for split, documents in sample_splits(kind, seed=seed, sizes=sizes).items():
             for ending, write in formats.items():
                 written.append(folder / f"{kind}.{split}.{ending}")
-                write(written[-1], documents)
+                write(_followed(written[-1]), documents)
     return written
+
+
+def _followed(path: Path) -> Path:
+    """Where a link leads. A device or a folder is no place for a file."""
+    place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():
+        raise SettingError(f"{path} is there already, and is no file; choose another folder")
+    return place
 
 
 def _write_csv(path: Path, documents: Sequence[Document]) -> None:
