@@ -49,9 +49,14 @@ import exaudit.benchmark.pages, exaudit.benchmark.words, exaudit.benchmark.race,
     assert done.returncode == 0, done.stderr
 
 
-def test_help_does_not_load_torch() -> None:
-    code = "import sys; from exaudit.cli import run; run(['--help']); sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+def test_import_and_help_load_nothing_heavy() -> None:
+    heavy = (
+        "{'torch', 'transformers', 'numpy', 'lance', 'pyarrow', 'sklearn', 'jinja2', 'tokenizers', 'regex'}"
+    )
+    for code in ("import exaudit", "from exaudit.cli import run; run(['--help']); run(['audit', '--help'])"):
+        tell = f"{code}; import sys; sys.exit(', '.join({heavy} & sys.modules.keys()) or None)"
+        done = subprocess.run([sys.executable, "-c", tell], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 def test_every_import_is_a_declared_dependency() -> None:

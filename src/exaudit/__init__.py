@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from exaudit._threads import settle_threads
 from exaudit._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from exaudit.model.settings import Settings
     from exaudit.model.train import train
 
+settle_threads()  # here, because nothing of exaudit that loads torch is imported before this
 
 _HOME = {
     "Auditor": "audit.auditor",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from exaudit._cgroups import control_groups
+
 __all__ = ["available_memory"]
 
 
@@ -16,7 +18,7 @@ def available_memory(root: Path = Path("/")) -> int | None:
                 found.append(int(line.split()[1]) * 1024)
     except (OSError, ValueError):
         pass
-    for folder in _groups(root):
+    for folder in control_groups("memory", root):
         for limit, used in (
             ("memory.max", "memory.current"),
             ("memory.limit_in_bytes", "memory.usage_in_bytes"),
@@ -28,22 +30,6 @@ def available_memory(root: Path = Path("/")) -> int | None:
             except (OSError, ValueError):  # no such limit ("max")
                 continue
     return min(found, default=None)
-
-
-def _groups(root: Path) -> set[Path]:
-    """Folders of the control groups that the process is in, each inside the next: all of their limits hold."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        lines = []
-    folders = set()
-    for line in ("0::/", "0:memory:/", *lines):  # in a container, the root is its own group
-        _, controllers, path = line.split(":", 2)
-        if controllers in ("", "memory"):
-            mounted = root / "sys/fs/cgroup" / controllers
-            own = mounted / path.lstrip("/")
-            folders |= {own, *(parent for parent in own.parents if parent.is_relative_to(mounted))}
-    return folders
 
 
 def _stat(path: Path, key: str) -> int:

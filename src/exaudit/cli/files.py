@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exaudit.cli.options import say
-from exaudit.data.document import Document
+
+if TYPE_CHECKING:
+    from exaudit.data.document import Document
 
 __all__ = ["iterate", "read"]
 

@@ -7,13 +7,15 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from exaudit.cli.files import iterate, read
-from exaudit.data.document import Document
 from exaudit.errors import DataError
+
+if TYPE_CHECKING:
+    from exaudit.data.document import Document
 
 __all__ = ["PANEL", "Reading", "reads"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -61,8 +62,19 @@ def locate(name: str, *, download: bool = True) -> Path:
 def fingerprint(folder: Path) -> str:
     """SHA-256 over the names and contents of everything that decides a vector."""
     files = sorted({path for pattern in _FILES for path in folder.glob(pattern) if path.is_file()})
-    lines = "".join(f"{sha256_file(path)}  {path.name}\n" for path in files)
+    lines = "".join(f"{_digest(path)}  {path.name}\n" for path in files)
     return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _digest(path: Path) -> str:
+    """The SHA-256 of a file, which is read but once for as long as it stays as it is."""
+    state = path.stat()
+    return _digest_of(path, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _digest_of(path: Path, *_: int) -> str:
+    return sha256_file(path)
 
 
 def _minilm(download: bool) -> Path:
@@ -80,7 +92,7 @@ def _minilm(download: bool) -> Path:
         )
         mend = f"delete it and run the command again, or run: {_MINILM_INSTALL}"
     weights = _checked(MINILM, folder) / "model.safetensors"
-    found = sha256_file(weights)
+    found = _digest(weights)
     if found != _MINILM_SHA256:
         raise EncoderError(
             f"{weights} is not the published file (SHA-256 {found[:12]}..., expected {_MINILM_SHA256[:12]}...); {mend}"

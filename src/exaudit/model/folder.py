@@ -40,7 +40,7 @@ from exaudit.data.labels import LabelSet
 from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
-from exaudit.errors import EncoderMismatchError, ExauditError, ModelError, ModelWarning
+from exaudit.errors import EncoderMismatchError, ExauditError, ModelError, ModelWarning, SettingError
 from exaudit.head.network import Head, HeadConfig
 from exaudit.model.card import card
 from exaudit.model.model import Model
@@ -259,7 +259,7 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         OverflowError,
         SafetensorError,
     ) as error:
-        if isinstance(error, ExauditError):
+        if isinstance(error, ExauditError) and not isinstance(error, SettingError):
             raise
         raise ModelError(f"{path} is damaged ({error}); restore the folder or train again") from error
     if unknown:
@@ -313,6 +313,7 @@ def _load_encoder(
                 elsewhere
             ),  # a received folder may name any encoder; only the user's word fetches one
             expected=place["fingerprint"],
+            plain=True,
         )
     except EncoderMismatchError as error:
         raise ModelError(
