@@ -85,7 +85,7 @@ def batch_of(scores: Sequence[Scores], labels: LabelSet) -> SupportBatch:
     return SupportBatch(
         [one.document for one in scores],
         np.concatenate([one.exemplars for one in scores if one.exemplars is not None]),
-        np.concatenate([np.stack([view.weighed for view in one.views], 1) for one in scores]),
+        np.concatenate([np.stack([view.scores for view in one.views], 1) for one in scores]),
         np.concatenate(signs),
     )
 

@@ -59,8 +59,6 @@ def boundary(
     else:
         moved = with_boundary(loaded, reading.read(file, need_labels=True)[:documents], beta=beta, by=by)
     update_model(moved, model)
-    if (loaded.temperature is None) != (moved.temperature is None) and (model / "support").exists():
-        tell("the support set holds scores for the boundary before: build it again (exaudit support build)")
     known = (moved.record.get("boundary") or {}).get("known")
     for k, (view, value) in enumerate(zip(moved.labels.views, moved.word_boundaries, strict=True)):
         tell(f"decision boundary of the words, {view.positive}: {value:.4f}")

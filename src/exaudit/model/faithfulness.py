@@ -46,6 +46,8 @@ class Faithfulness:
     changed: int = 0  # of `decided`, no longer decided so without the flagged words
     changed_by_chance: int = 0  # nor without as many random words
     standing: int = 0  # of `decided`, still decided so by the flagged words alone
+    passed: int = 0  # of other documents, rightly decided not to be of the class; as many as are tried
+    alarmed: int = 0  # of `passed`, decided to be of the class once a single random word is erased
 
     @property
     def necessity(self) -> float:
@@ -61,6 +63,11 @@ class Faithfulness:
         return _share(self.changed_by_chance, self.decided)
 
     @property
+    def alarm(self) -> float:
+        """How often an erased word is taken for a sign of the class itself: then erasing tells nothing."""
+        return _share(self.alarmed, self.passed)
+
+    @property
     def rate(self) -> float:
         """The share of flagged words in documents of the class."""
         return _share(self.flagged, self.words)
@@ -74,7 +81,7 @@ class Faithfulness:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(**{field.name: int(value[field.name]) for field in fields(cls)})
+        return cls(**{field.name: int(value.get(field.name, 0)) for field in fields(cls)})
 
 
 def words_record(
@@ -112,6 +119,9 @@ def faithfulness(
         tried = _some(decided, documents, len(boundaries), draws)
         texts, erased = [documents[i] for i in tried], [own[i] for i in tried]
         lots = [draws.permutation(some) for some in erased]  # as many words, drawn by lot
+        passed = np.flatnonzero(~truth & (np.array(outputs)[:, k] <= 0))
+        others = [documents[i] for i in _some(passed, documents, 2 * len(boundaries), draws)]
+        single = [draws.permutation(np.arange(len(d.tokens)) == 0) for d in others]
         counts = np.array([[1, len(some), some.sum()] for some in own])  # (D, 3)
         numbers: list[int] = [
             *counts[truth].sum(0).tolist(),
@@ -121,6 +131,8 @@ def faithfulness(
             len(tried) - _standing(model, k, texts, erased),
             len(tried) - _standing(model, k, texts, lots),
             _standing(model, k, texts, [~some for some in erased]),
+            len(others),
+            _standing(model, k, others, single),
         ]
         found.append(Faithfulness(*numbers))
     return found

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exaudit._progress import progress
 from exaudit.data.document import Document
 from exaudit.model.erasure import Eraser
 
@@ -76,7 +77,7 @@ class Sweep:
         without = float(outputs[~of_class].mean())
         draws = np.random.default_rng(0)
         gained: list[float] = []
-        for step in boundaries:
+        for step in progress(boundaries, unit="step", desc="boundary"):
             strongest = [scores[i][:, k] > step[k] for i, k in pairs]
             random = [draws.permutation(own) for own in strongest]
             left, control = (

@@ -16,6 +16,7 @@ SPREAD = 1 / 3  # of the words of a class's documents flagged: a reader is hardl
 SPREAD_WORDS = 3  # flagged in a document, besides: of a few words, one is a third by itself
 ALIKE = 0.75  # of the rate of flagged words in a class's documents, found in others: no evidence of the class
 FEW = 0.2  # of decisions that change once the words are erased: nearly all rest on something else
+ALARM = 0.25  # of other documents that one masked word makes look like the class: then masks mean something themselves
 BEYOND_CHANCE = 0.1  # by which the words must do better than as many random ones
 
 
@@ -46,10 +47,19 @@ def _summary(found: Faithfulness, whose: str) -> str:
         rates += f", {found.other_rate:.1%} in others"
     if not found.decided:
         return f"{rates}; none of these documents was decided so, and the words could not be tried"
+    if _is_form(found):
+        return (
+            f"{rates}; what they decide cannot be told by erasing them: one erased word makes {found.alarm:.0%} of other "
+            "documents look like the class, as where labels are about form or grammar"
+        )
     return (
         f"{rates}; without these words {found.necessity:.0%} of the documents are decided otherwise (without as many "
         f"random ones {found.chance:.0%}), by these words alone {found.sufficiency:.0%} are decided the same"
     )
+
+
+def _is_form(found: Faithfulness) -> bool:
+    return found.passed >= LEAST and found.alarm > ALARM
 
 
 def _is_bare(found: Faithfulness) -> bool:
@@ -66,7 +76,11 @@ def _is_alike(found: Faithfulness) -> bool:
 
 def _is_needless(found: Faithfulness) -> bool:
     """Where there are flagged words, and the decision does without them."""
-    return not _is_bare(found) and found.necessity < max(FEW, found.chance + BEYOND_CHANCE)
+    return (
+        not _is_form(found)
+        and not _is_bare(found)
+        and found.necessity < max(FEW, found.chance + BEYOND_CHANCE)
+    )
 
 
 def _warn_bare(found: Faithfulness, who: str) -> str:
