@@ -47,6 +47,7 @@ from exaudit.analyse.report.svg import PALETTE, svg
 from exaudit.audit.evidence import Exemplar
 from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
+from exaudit.head.confidence import Confidence
 from exaudit.model.folder import save_model
 from exaudit.model.scores import MultiScores, TokenScores
 from tiny import reviews, tiny_labeler
@@ -659,7 +660,7 @@ def test_the_page_scores_the_words_that_the_model_decides(tmp_path: Path) -> Non
     documents = reviews(60)
     fitted = tiny_labeler(epochs=1).fit(documents).model_
     model = replace(
-        fitted, temperature=0.01, word_boundaries=(-1.0,)
+        fitted, confidence=Confidence(0.01), word_boundaries=(-1.0,)
     )  # doubt alone keeps a word from being flagged
     save_model(model, tmp_path / "model")
     page = report_page(Answers.of(tmp_path / "model", documents, title="model", device="cpu"))

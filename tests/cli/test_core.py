@@ -141,7 +141,7 @@ def test_boundary_is_stored_and_put_back(data: Path, model: Path, capsys: pytest
     assert run(["boundary", str(model), "--by", "f1"]) == 0  # found at the same time
     more = load_model(model, device="cpu")
     assert more.word_boundaries[0] <= few.word_boundaries[0]
-    assert more.temperature == few.temperature is not None
+    assert more.confidence == few.confidence is not None
     assert run(["boundary", str(model), "--by", "f1", "--beta", "1"]) == 1
     assert "--by f1 says which F-score to raise: leave out --beta" in capsys.readouterr().err
     assert run(["boundary", str(model), "--by", "zero"]) == 0

@@ -11,6 +11,7 @@ import pytest
 
 from exaudit.data.document import Document
 from exaudit.errors import DataError
+from exaudit.head.confidence import Confidence
 from exaudit.metrics import Counts
 from exaudit.model.boundaries import start_before_marking, with_boundary, with_boundary_at_zero
 from exaudit.model.folder import load_model, save_model, update_model
@@ -143,9 +144,9 @@ def test_a_model_takes_and_keeps_it(model: Model, tmp_path: Path) -> None:
 
 def test_it_starts_from_the_boundary_for_the_same_f_score(model: Model) -> None:
     choices = {"f1": {"words": [0.1], "negative": None}, "f0.5": {"words": [0.4], "negative": None}}
-    found = {"by": "f0.5", "temperature": 1.0, "sweep": None, "choices": choices}
+    found = {"by": "f0.5", "confidence": {"temperature": 1.0}, "sweep": None, "choices": choices}
     known = replace(
-        model, word_boundaries=(0.4,), temperature=1.0, record={**model.record, "boundary": found}
+        model, word_boundaries=(0.4,), confidence=Confidence(1.0), record={**model.record, "boundary": found}
     )
     marked = reviews(20, seed=5)
     moved = with_boundary(known, marked, beta=1.0)

@@ -158,12 +158,12 @@ def model() -> Any:
 
 def test_a_model_knows_both_boundaries(model: Any, tmp_path: Any) -> None:
     assert model.record["boundary"]["by"] == "f0.5"
-    assert model.temperature is not None
+    assert model.confidence is not None
     more = with_choice(model, "f1")
     assert more.word_boundaries[0] <= model.word_boundaries[0]
     save_model(with_boundary_at_zero(more), tmp_path / "model")
     zero = load_model(tmp_path / "model", device="cpu")
-    assert (zero.word_boundaries, zero.temperature) == ((0.0,), None)
+    assert (zero.word_boundaries, zero.confidence) == ((0.0,), None)
     back = with_choice(zero, "f0.5")
     texts = ["a great film", "an awful bore"]
     for a, b in zip(back.label(texts), model.label(texts), strict=True):
@@ -173,9 +173,10 @@ def test_a_model_knows_both_boundaries(model: Any, tmp_path: Any) -> None:
 
 def test_a_word_of_a_doubtful_document_has_to_be_clearer(model: Any) -> None:
     for scores in model.label([d.text for d in reviews(20, seed=9)]):
-        chance = 1 / (1 + np.exp(-scores.output / model.temperature))
-        assert scores.doubt == pytest.approx(-np.log(chance), abs=1e-5)
-        assert scores.negative_doubt == pytest.approx(-np.log(1 - chance), abs=1e-5)
+        chance = 1 / (1 + np.exp(-scores.output / model.confidence.temperature))
+        assert scores.doubt == pytest.approx(-np.log(chance) - model.confidence.usual, abs=1e-5)
+        other = -np.log(1 - chance) - model.confidence.usual_other
+        assert scores.negative_doubt == pytest.approx(other, abs=1e-5)
         expected = scores.positive - scores.negative - scores.doubt - model.word_boundaries[0]
         np.testing.assert_allclose(scores.margins, expected, atol=1e-5)
         assert (
@@ -187,7 +188,7 @@ def test_the_same_boundary_from_the_same_documents(model: Any) -> None:
     dev = [d.without_token_labels() for d in reviews(340)][300:]
     again = with_boundary(with_boundary_at_zero(model), dev, by="f0.5")
     assert again.word_boundaries[0] == pytest.approx(model.word_boundaries[0], abs=1e-4)
-    assert again.temperature == pytest.approx(model.temperature, rel=1e-3)
+    assert again.confidence.temperature == pytest.approx(model.confidence.temperature, rel=1e-3)
 
 
 def test_what_cannot_be() -> None:

@@ -27,10 +27,10 @@ from exaudit.errors import SettingError
 from exaudit.head.adadelta import Adadelta
 from exaudit.head.batch import Batch
 from exaudit.head.checkpoint import History, TrainingState, copy_weights
+from exaudit.head.confidence import Confidence
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head, class_scores
-from exaudit.head.temperature import doubt
 from exaudit.metrics import averaged, best_offset, columns, document_metrics, f_beta, token_metrics
 
 __all__ = ["TrainingConfig", "batch_loss", "check_finite", "decided", "evaluate", "scored", "train"]
@@ -215,11 +215,11 @@ def evaluate(
     by_tokens: bool,
     word_boundaries: Sequence[float] = (0.0,),
     document_boundaries: Sequence[float] = (0.0,),
-    temperature: float | None = None,
+    confidence: Confidence | None = None,
 ) -> dict[str, Any]:
     """Document metrics, mean document loss, and token metrics where token labels are known.
 
-    temperature : of the outputs, where words are decided less the doubt about their documents.
+    confidence : where words are decided less the doubt about their documents.
     """
     logits, scores = zip(*scored(head, dev), strict=True)
     boundaries = np.array(word_boundaries, np.float32)  # (K,), in the precision of the scores
@@ -238,8 +238,8 @@ def evaluate(
         | {"accuracy": float((right == of_class).all(1).mean())},
     }
     if dev.token_targets is not None:
-        if temperature is not None:
-            doubts = doubt(outputs, temperature).astype(np.float32)  # (D, K)
+        if confidence is not None:
+            doubts = confidence.doubt(outputs).astype(np.float32)  # (D, K)
             scores = tuple(own - less for own, less in zip(scores, doubts, strict=True))
         words, truth = np.concatenate(scores), np.concatenate(dev.token_targets)  # (W, K) each
         result["token"] = averaged(columns(words > boundaries, truth), token_metrics)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from exaudit.data.document import Document
 from exaudit.errors import DataError, SettingError
+from exaudit.head.confidence import Confidence
 from exaudit.head.network import Head, class_scores
-from exaudit.head.temperature import doubt, fit_temperature
 from exaudit.head.training import scored
 from exaudit.metrics import best_offset, expected_offset, stable_offset
 from exaudit.model.erasure import Eraser
@@ -42,7 +42,7 @@ class Boundaries:
     documents: tuple[float, ...]
     record: dict[str, Any] | None = None  # by what the words' were set, where not by the loss
     negative: float | None = None  # of two classes, that of the words of the negative one
-    temperature: float | None = None  # of the documents' outputs, where words are weighed by them
+    confidence: Confidence | None = None  # in documents, where words are weighed by it
 
 
 def boundaries_of(job: Job, trained: Trained) -> Boundaries:
@@ -102,8 +102,8 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
     """
     if known.truth.all() or not known.truth.any():
         return None
-    temperature = fit_temperature(known.outputs, known.truth)
-    doubts = doubt(known.outputs, temperature)  # (D, K)
+    confidence = Confidence.fit(known.outputs, known.truth)
+    doubts = confidence.doubt(known.outputs)  # (D, K)
     weighed = [own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, K) each
     sweep = None
     if word_odds:
@@ -114,21 +114,21 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
         if sweep is None or not sweep.tells:
             return None
         found = {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
-    negative = _negative_choices(known, temperature)
+    negative = _negative_choices(known, confidence)
     return {
-        "temperature": temperature,
+        "confidence": confidence.to_json(),
         "sweep": None if sweep is None else sweep.to_json(),
         "choices": {name: {"words": list(found[name]), "negative": negative[name]} for name in BETAS},
     }
 
 
-def _negative_choices(known: Known, temperature: float) -> dict[str, float | None]:
+def _negative_choices(known: Known, confidence: Confidence) -> dict[str, float | None]:
     """Where the words of the negative class begin, likewise. None for more than two classes, where each has words of
     its own."""
     head = known.eraser.head
     if head.config.outputs != "softmax" or head.config.classes != 2:
         return dict.fromkeys(BETAS)
-    doubts = doubt(-known.outputs, temperature)  # (D, 1)
+    doubts = confidence.other_doubt(known.outputs)  # (D, 1)
     weighed = [-own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, 1) each
     truth = 1 - np.asarray(known.truth, np.int64)  # (D, 1)
     sweep = Sweep.over(known.eraser, known.documents, weighed, -known.outputs, truth, sign=-1)
@@ -140,8 +140,10 @@ def _negative_choices(known: Known, temperature: float) -> dict[str, float | Non
 def _chosen(found: dict[str, Any], by: str) -> dict[str, Any]:
     choice = found["choices"][by]
     return {
-        "words": tuple(choice["words"]), "negative": choice["negative"], "temperature": found["temperature"],
-    }  # fmt: skip
+        "words": tuple(choice["words"]),
+        "negative": choice["negative"],
+        "confidence": Confidence.from_json(found["confidence"]),
+    }
 
 
 def _by_largest(scores: Scores, truth: NDArray[np.generic], beta: float) -> tuple[float, ...]:
@@ -175,7 +177,7 @@ def with_boundary(
             "a boundary by the labels of documents needs such labels in every document, and some have none"
         )
     if by == "documents":  # one word decides, whatever the document as a whole looks like
-        model = replace(model, temperature=None)
+        model = replace(model, confidence=None)
     views = [scores.views for scores in model.iter_label(documents)]
     if by in BETAS:
         return _by_erasure(model, documents, views, np.array(truth), by)
@@ -254,7 +256,7 @@ def _with_chosen(model: Model, found: dict[str, Any], by: str) -> Model:
         model,
         word_boundaries=chosen["words"],
         negative_boundary=chosen["negative"],
-        temperature=chosen["temperature"],
+        confidence=chosen["confidence"],
         record={**model.record, "boundary": {"by": by, **found}},
     )
 
@@ -262,7 +264,7 @@ def _with_chosen(model: Model, found: dict[str, Any], by: str) -> Model:
 def _kept_choices(model: Model) -> dict[str, Any]:
     """What is known of the boundaries by erasure, which stays true whatever boundary is in use."""
     record = model.record.get("boundary") or {}
-    return {key: record[key] for key in ("temperature", "sweep", "choices") if key in record}
+    return {key: record[key] for key in ("confidence", "sweep", "choices") if key in record}
 
 
 def with_boundary_at_zero(model: Model) -> Model:
@@ -272,7 +274,7 @@ def with_boundary_at_zero(model: Model) -> Model:
     return replace(
         model,
         word_boundaries=_zero(model.head),
-        temperature=None,
+        confidence=None,
         record=record | ({"boundary": {"by": "zero"} | kept} if kept else {}),
     )
 

@@ -14,7 +14,6 @@ model with a support set, or with files of somebody else, is put aside.
 
 from __future__ import annotations
 
-import math
 import warnings
 from itertools import count
 from pathlib import Path, PurePosixPath
@@ -41,6 +40,7 @@ from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
 from exaudit.errors import EncoderMismatchError, ExauditError, ModelError, ModelWarning, SettingError
+from exaudit.head.confidence import Confidence
 from exaudit.head.network import Head, HeadConfig
 from exaudit.model.card import card
 from exaudit.model.model import Model
@@ -131,7 +131,7 @@ def _changing(model: Model) -> dict[str, Any]:
         "word_boundaries": list(model.word_boundaries),
         "document_boundaries": list(model.document_boundaries),
         "negative_boundary": model.negative_boundary,
-        "temperature": model.temperature,
+        "confidence": None if model.confidence is None else model.confidence.to_json(),
         "record": model.record,
     }
 
@@ -242,10 +242,8 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
                 raise ModelError(f"{path} is damaged: {len(each)} boundaries for {len(labels.views)} classes")
         negative = description.get("negative_boundary")  # until 0.1 there was none
         negative = None if negative is None else float(negative)
-        temperature = description.get("temperature")  # likewise
-        temperature = None if temperature is None else float(temperature)
-        if temperature is not None and not 0 < temperature < math.inf:
-            raise ModelError(f"{path} is damaged: `temperature` is {temperature}")
+        told_confidence = description.get("confidence")  # likewise
+        confidence = None if told_confidence is None else Confidence.from_json(told_confidence)
         place, record, by_tokens = (description[key] for key in ("encoder", "record", "by_tokens"))
         kinds = {"name": str, "fingerprint": str, "layers": list, "max_length": int | None}
         if place is not None and not all(isinstance(place[key], kind) for key, kind in kinds.items()):
@@ -279,7 +277,7 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         document_boundaries=boundaries[1],
         record=record,
         negative_boundary=negative,
-        temperature=temperature,
+        confidence=confidence,
     )
 
 

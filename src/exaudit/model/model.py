@@ -20,8 +20,8 @@ from exaudit.encode.packed import Packed
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary
 from exaudit.head.batch import Batch
+from exaudit.head.confidence import Confidence
 from exaudit.head.network import Head, sides, strongest_other
-from exaudit.head.temperature import doubt
 from exaudit.model.documents import each_document
 from exaudit.model.scores import MultiScores, Scores, TokenScores
 from exaudit.model.settings import Settings
@@ -52,9 +52,8 @@ class Model:
         Whether the largest token score decides a document, as after min-max or token training.
     word_boundaries, document_boundaries
         One for each class that is decided, as in `labels.views`.
-    temperature
-        Of the document outputs, where the boundary of a word takes into account how sure its document is (see
-        `exaudit.head.temperature`); None: where it does not.
+    confidence
+        How sure document outputs are, where the decision on a word takes that into account; None: where it does not.
     negative_boundary
         Of two classes, where the words that speak for the negative one begin (on s- - s+); None: not known.
     record
@@ -71,7 +70,7 @@ class Model:
     document_boundaries: tuple[float, ...]
     record: dict[str, Any]
     negative_boundary: float | None = None
-    temperature: float | None = None
+    confidence: Confidence | None = None
 
     @property
     def device(self) -> torch.device:
@@ -165,7 +164,7 @@ class Model:
 
     def doubts(self, output: NDArray[np.float32]) -> NDArray[np.floating]:
         """What is taken off the scores of a document's words (K,), given what decides it for each class (K,)."""
-        return np.zeros_like(output) if self.temperature is None else doubt(output, self.temperature)
+        return np.zeros_like(output) if self.confidence is None else self.confidence.doubt(output)
 
     def _scores(
         self,
@@ -175,7 +174,7 @@ class Model:
         negative: NDArray[np.float32],
         exemplars: NDArray[np.float32] | None,
     ) -> Scores:
-        doubts, opposite = self.doubts(output), self.doubts(-output)  # (K,) each
+        doubts = self.doubts(output)  # (K,)
         views = tuple(
             TokenScores(
                 document, float(output[k]), negative[:, k], positive[:, k], boundary, doubt=float(doubts[k])
@@ -187,7 +186,9 @@ class Model:
                 views[0],
                 exemplars=exemplars,
                 negative_offset=self.negative_boundary,
-                negative_doubt=float(opposite[0]),
+                negative_doubt=0.0
+                if self.confidence is None
+                else float(self.confidence.other_doubt(output)[0]),
             )
         return MultiScores(document, views, self.labels.kind == "multiclass", exemplars)
 

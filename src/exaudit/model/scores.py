@@ -23,9 +23,9 @@ class TokenScores:
     word is positive where s+- exceeds `offset`, and speaks for the negative class where -s+- exceeds
     `negative_offset`; None: words that do are not told.
 
-    `doubt` is -log P that the document is of the positive class, where the boundary takes that into account (else 0):
-    a word is as good a sign as its score, times the chance that there is something to be a sign of. `negative_doubt` is
-    the same for the negative class.
+    `doubt` is how much less the document looks like the positive class than such documents usually do, in -log P, where
+    that is taken into account (else 0): a word is as good a sign as its score, times the chance that there is something
+    to be a sign of. `negative_doubt` is the same for the negative class.
     """
 
     document: Document

@@ -87,7 +87,7 @@ def train(
             by_tokens=training.by_tokens,
             word_boundaries=boundaries.words,
             document_boundaries=boundaries.documents,
-            temperature=boundaries.temperature,
+            confidence=boundaries.confidence,
         ),
         "boundary": boundaries.record,
         "tuning": trained.tuning,
@@ -110,7 +110,7 @@ def train(
         document_boundaries=boundaries.documents,
         record=record,
         negative_boundary=boundaries.negative,
-        temperature=boundaries.temperature,
+        confidence=boundaries.confidence,
     )
     return replace(model, record=record | {"words": words_record(model, dev, trained.dev)})
 
@@ -161,6 +161,6 @@ def _initial(job: Job, init: Model) -> dict[str, Any]:
         by_tokens=init.by_tokens,
         word_boundaries=init.word_boundaries,
         document_boundaries=init.document_boundaries,
-        temperature=init.temperature,
+        confidence=init.confidence,
     )
     return {"loss": init.record.get("loss", "document"), "dev": before}

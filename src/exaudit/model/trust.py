@@ -49,8 +49,8 @@ def _summary(found: Faithfulness, whose: str) -> str:
         return f"{rates}; none of these documents was decided so, and the words could not be tried"
     if _is_form(found):
         return (
-            f"{rates}; what they decide cannot be told by erasing them: one erased word makes {found.alarm:.0%} of other "
-            "documents look like the class, as where labels are about form or grammar"
+            f"{rates}; what they decide cannot be told by erasing them: one erased word makes {found.alarm:.0%} of "
+            "other documents look like the class, as where labels are about form or grammar"
         )
     return (
         f"{rates}; without these words {found.necessity:.0%} of the documents are decided otherwise (without as many "

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from exaudit.head.temperature import doubt, fit_temperature
+from exaudit.head.confidence import Confidence, fit_temperature
 
 
 def drawn(count: int, temperature: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -43,10 +43,22 @@ def test_outputs_that_are_all_right_do_not_stand_for_certainty() -> None:
     outputs = np.array([[3.0], [2.0], [-2.0], [-4.0]])
     temperature = fit_temperature(outputs, outputs > 0)
     assert 0.1 < temperature < 10
-    assert 0.05 < 1 - math.exp(-float(doubt(outputs, temperature)[1, 0])) < 0.5
+    assert 0.05 < 1 - math.exp(-float(Confidence(temperature).doubt(outputs)[1, 0])) < 0.5
 
 
 def test_doubt_is_the_negative_log_of_the_probability() -> None:
-    assert doubt(np.array([0.0, 2.0, -6.0]), 2.0).tolist() == pytest.approx(
+    assert Confidence(2.0).doubt(np.array([0.0, 2.0, -6.0])).tolist() == pytest.approx(
         [math.log(2), -math.log(1 / (1 + math.exp(-1))), -math.log(1 / (1 + math.exp(3)))]
     )
+    assert Confidence(2.0).other_doubt(np.array([6.0])) == pytest.approx(-math.log(1 / (1 + math.exp(3))))
+
+
+def test_documents_of_a_class_have_no_doubt_on_average() -> None:
+    outputs, truth = (part[:, None] for part in drawn(500, 2.0))
+    found = Confidence.fit(outputs, truth)
+    assert found.doubt(outputs[truth]).mean() == pytest.approx(0, abs=1e-9)
+    assert found.other_doubt(outputs[~truth]).mean() == pytest.approx(0, abs=1e-9)
+    assert found.doubt(outputs[~truth]).mean() > 0.5
+    assert Confidence.from_json(found.to_json()) == found
+    with pytest.raises(ValueError, match="no such confidence"):
+        Confidence(0.0)
