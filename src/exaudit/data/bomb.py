@@ -24,7 +24,7 @@ RATIO = 200  # beyond those, by how much: text packs into a fifth, rarely into a
 
 
 class Counted(io.RawIOBase):
-    """A packed stream, and how much of it was read."""
+    """A stream, and how much of it was read."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.count = stream, 0
@@ -39,21 +39,17 @@ class Counted(io.RawIOBase):
         return len(chunk)
 
 
-class Unpacked(io.RawIOBase):
+class Unpacked(Counted):
     """What comes out of a packed stream, as long as that is in proportion to what goes in."""
 
     def __init__(self, stream: BinaryIO, packed: Counted) -> None:
-        self.stream, self.packed, self.count = stream, packed, 0
-
-    def readable(self) -> bool:
-        return True
+        super().__init__(stream)
+        self.packed = packed
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        chunk = self.stream.read(len(buffer))
-        buffer[: len(chunk)] = chunk
-        self.count += len(chunk)
+        read = super().readinto(buffer)
         check_unpacked(self.count, self.packed.count)
-        return len(chunk)
+        return read
 
 
 def check_archive(archive: zipfile.ZipFile) -> None:
