@@ -7,6 +7,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -431,7 +432,7 @@ class Auditor:
                 f"the support set keeps its vectors as {self.support.header.dtype}; leave out `dtype`, or remove the "
                 "support set and build it anew"
             )
-        return edits.build(
+        edit = edits.build(
             self.model,
             self.support,
             labelled,
@@ -440,6 +441,10 @@ class Auditor:
             author=author,
             reason=reason,
         )
+        if self.support.folder is not None:
+            with suppress(SupportError), self._near.index():  # what is wrong is told by the first search
+                pass  # it has saved its sketches, so that the next process answers soon
+        return edit
 
     def add(
         self, documents: Sequence[Any], *, replace: bool = False, author: str | None = None, reason: str = ""

@@ -16,6 +16,7 @@ from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import Exemplars
 from exaudit.support.search import ExactSearch
+from exaudit.support.sketch_file import settle_sketches
 from exaudit.support.support_set import SupportSet
 from exaudit.support.verification import Verification
 
@@ -126,6 +127,7 @@ class ExemplarIndex:
         with self._vectors(support) as vectors:
             self.verification = Verification(support, vectors)
             self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
+        settle_sketches(self._search, support, self.verification)
 
     def _check_memory(self, support: SupportSet) -> None:
         """Say what the search would take, before the system ends it without a word."""
