@@ -120,14 +120,16 @@ class ExemplarIndex:
         return np.searchsorted(self.exemplars.row, rows)
 
     def _load(self, support: SupportSet) -> None:
+        self._number = support.number  # first: an edit of another thread from now on is followed later
         self.exemplars = support.exemplars(vectors=False)
-        self._number = support.number
+        fingerprints, same = support.fingerprints(), support.number == self._number
         self._row = self.exemplars.row
         self._check_memory(support)
         with self._vectors(support) as vectors:
             self.verification = Verification(support, vectors)
             self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
-        settle_sketches(self._search, support, self.verification)
+        if same:
+            settle_sketches(self._search, support.folder, fingerprints, self.verification)
 
     def _check_memory(self, support: SupportSet) -> None:
         """Say what the search would take, before the system ends it without a word."""

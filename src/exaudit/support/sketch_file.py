@@ -38,12 +38,21 @@ EXTEND = 0.05  # share of rows that the file may lack before it is written again
 _DIGEST = 32  # bytes
 
 
-def settle_sketches(search: ExactSearch, support: SupportSet, verification: Verification) -> None:
-    """Give a new search of the live tokens of a set the sketches that were saved; save what they lack."""
-    if support.folder is None or len(search) <= SMALL:  # a small set is sketched sooner than read
+def settle_sketches(
+    search: ExactSearch,
+    folder: Path | None,
+    fingerprints: tuple[Sequence[bytes], NDArray[np.int32]],
+    verification: Verification,
+) -> None:
+    """Give a new search the sketches that were saved; save what they lack.
+
+    fingerprints : of the documents whose tokens are the rows of the search (`SupportSet.fingerprints`).
+    verification : of the vectors. Sketches of damaged ones must not outlive them.
+    """
+    if folder is None or len(search) <= SMALL:  # a small set is sketched sooner than read
         return
-    digests, lengths = support.fingerprints()
-    path, place = support.folder / NAME, np.cumsum(lengths, dtype=np.int64) - lengths
+    digests, lengths = fingerprints
+    path, place = folder / NAME, np.cumsum(lengths, dtype=np.int64) - lengths
     saved = SavedSketches.read(path)
     saved = None if saved is None else saved.for_dtype(fast_dtype(search.device))
     known = 0
@@ -56,7 +65,7 @@ def settle_sketches(search: ExactSearch, support: SupportSet, verification: Veri
             known = 0
     if len(search) - known > EXTEND * len(search):
         made = search.sketches()
-        verification.wait()  # a sketch of damaged vectors must not outlive them
+        verification.wait()
         with suppress(OSError):  # read-only, or no room: the next process will make its own
             SavedSketches(made, digests, lengths).write(path)
 
@@ -165,7 +174,9 @@ class SavedSketches:
         own = self.sketches
         if own.projection.dtype == dtype:
             return self
-        if dtype != torch.float32:
+        if (
+            dtype != torch.float32 or own.projection.directions is None
+        ):  # flat search rounds its rows each time
             return None
         wide = replace(own, projection=replace(own.projection, dtype=dtype), factor=own.factor.to(dtype))
         return replace(self, sketches=wide)
