@@ -1,4 +1,4 @@
-"""From a cold start to an answer: the command line, and the first search of a process. The last line is one JSON object.
+"""Cold starts: the command line, and the first search of a process. The last line is one JSON object.
 
     python benchmarks/cold.py                      a model of the built-in sample; 450,000 made exemplars
     python benchmarks/cold.py --drop-caches        before every run, so that all is read from the disk (Linux, as root)
@@ -85,6 +85,7 @@ def prepare(folder: Path, sentences: int) -> int:
     save_model(labeler.model_, folder / "model")
     auditor = Auditor.open(folder / "model", device="cpu")
     auditor.build(splits["train"])
+    auditor.prepare()  # as `exaudit support build` does
     (folder / "one.jsonl").write_text(json.dumps({"id": "one", "text": SENTENCE}) + "\n")
     return len(auditor.support)
 

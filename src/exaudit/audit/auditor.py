@@ -7,7 +7,6 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -157,6 +156,14 @@ class Auditor:
         """Wait until it was; raise a SupportError where the support set is damaged."""
         if self._neighbourhood is not None:
             self._neighbourhood.wait()
+
+    def prepare(self) -> None:
+        """Read the vectors now rather than at the first question, and fit the search to them.
+
+        What is fitted to a large set in a folder is saved there, so that other processes need not do it again.
+        """
+        with self._near.index() as index:
+            index.prepare()
 
     # -- evidence and decisions --------------------------------------------------------------------------
 
@@ -432,7 +439,7 @@ class Auditor:
                 f"the support set keeps its vectors as {self.support.header.dtype}; leave out `dtype`, or remove the "
                 "support set and build it anew"
             )
-        edit = edits.build(
+        return edits.build(
             self.model,
             self.support,
             labelled,
@@ -441,10 +448,6 @@ class Auditor:
             author=author,
             reason=reason,
         )
-        if self.support.folder is not None:
-            with suppress(SupportError), self._near.index():  # what is wrong is told by the first search
-                pass  # it has saved its sketches, so that the next process answers soon
-        return edit
 
     def add(
         self, documents: Sequence[Any], *, replace: bool = False, author: str | None = None, reason: str = ""

@@ -56,6 +56,11 @@ class ExemplarIndex:
         """Whether any exemplar has a label of its own."""
         return bool(self.exemplars.token_labels[:, 0].any())
 
+    def prepare(self) -> None:
+        """Fit the search now rather than at the first question."""
+        if len(self):
+            self._search.sketches()
+
     def follow(self, support: SupportSet) -> None:
         """Catch up with the edits of the set since the last look."""
         if support.number == self._number:

@@ -72,7 +72,7 @@ def settle_sketches(
 
 def prune_sketches(support: SupportSet) -> None:
     """Forget the sketches of documents that are no longer in a set."""
-    if support.folder is None or not (path := support.folder / NAME).exists():
+    if support.folder is None or not (path := support.folder / NAME).is_file():
         return
     saved = SavedSketches.read(path)
     if saved is not None:
@@ -87,7 +87,7 @@ def prune_sketches(support: SupportSet) -> None:
 
 def check_sketches(support: SupportSet) -> None:
     """Raise a SupportError where the file of sketches is damaged."""
-    if support.folder is not None and (path := support.folder / NAME).exists():
+    if support.folder is not None and (path := support.folder / NAME).is_file():
         try:
             SavedSketches.checked(path)
         except DamagedTensorsError as error:
