@@ -20,6 +20,7 @@ from exaudit.errors import SupportError
 from exaudit.support import search, sketch_file
 from exaudit.support.autotune import choose_projection
 from exaudit.support.exemplars import SupportBatch
+from exaudit.support.projection import Projection
 from exaudit.support.sketch_file import NAME, SavedSketches
 from exaudit.support.store import LanceSupportSet
 
@@ -188,6 +189,28 @@ def test_parts_that_do_not_fit_together(stored: LanceSupportSet) -> None:
     with pytest.raises(DamagedTensorsError, match="do not fit together"):
         SavedSketches.checked(path)
     check(stored)
+
+
+def test_of_another_version_of_exaudit(
+    stored: LanceSupportSet, monkeypatch: pytest.MonkeyPatch, fits: list[int]
+) -> None:
+    check(stored)
+    monkeypatch.setattr(sketch_file, "LAYOUT", sketch_file.LAYOUT + 1)
+    stored.verify()  # nothing is damaged
+    check(stored)
+    check(stored)
+    assert fits == [300, 300]
+
+
+def test_the_layout_is_the_one_that_is_numbered() -> None:
+    """Whoever changes what a sketch is must count up LAYOUT, or files of before would be misread."""
+    mean, directions = torch.tensor([1.0, 1.0, 1.0]), torch.eye(3, dtype=torch.float64)[:, :2]
+    sketch = Projection(mean, directions, 0.5, torch.bfloat16).sketch(torch.tensor([[3.0, 1.0, 5.0]]))
+    assert sketch_file.LAYOUT == 1
+    # coordinates, what they leave, the squared norm in three parts, three ones
+    assert sketch.as_rows()[0, :9].tolist() == [1, 0, 2, 5, 0, 0, 1, 1, 1]
+    assert sketch.norm.tolist() == [5]
+    assert sketch.error[0] == pytest.approx(2e-6 * 5**0.5)
 
 
 def test_a_folder_in_its_place(stored: LanceSupportSet) -> None:

@@ -4,6 +4,7 @@
         mean, directions, scale    of the projection; flat search has no directions
         norm, error, factor        a row for each token, as the search scans them
         lengths, digests           of the documents that the tokens belong to, in order
+        layout                     how to read the rest; one that is not known is as good as no file
 
 A document's digest speaks for its vectors, and vectors and a projection make a sketch what it is. So a sketch fits a
 document with the same digest, in whatever version or copy of the set: no edit can make it wrong, only of no use. The
@@ -34,6 +35,7 @@ from exaudit.support.verification import Verification
 __all__ = ["NAME", "SavedSketches", "check_sketches", "prune_sketches", "settle_sketches"]
 
 NAME = "sketches.safetensors"
+LAYOUT = 1  # to be counted up when `Projection.sketch` or `Sketch.as_rows` come to mean something else
 EXTEND = 0.05  # share of rows that the file may lack before it is written again: they are sketched in no time
 _DIGEST = 32  # bytes
 
@@ -89,7 +91,7 @@ def check_sketches(support: SupportSet) -> None:
     """Raise a SupportError where the file of sketches is damaged."""
     if support.folder is not None and (path := support.folder / NAME).is_file():
         try:
-            SavedSketches.checked(path)
+            read_tensors(path, mapped=False).check()
         except DamagedTensorsError as error:
             raise SupportError(f"{error}; delete this file, and the next search makes it again") from error
 
@@ -112,11 +114,13 @@ class SavedSketches:
 
     @classmethod
     def checked(cls, path: Path) -> SavedSketches:
-        """What is in a file; DamagedTensorsError where it is not what was written."""
+        """What is in a file; DamagedTensorsError where it is not what was written, or nothing that we know."""
         file = read_tensors(path, mapped=False)
         file.check()
         try:
             found = dict(file.arrays)
+            if found["layout"].tolist() != [LAYOUT]:
+                raise DamagedTensorsError(f"{path}: it was written by another version of exaudit")
             norm, error, mean, factor = (
                 torch.from_numpy(found[name]) for name in ("norm", "error", "mean", "factor")
             )
@@ -145,7 +149,7 @@ class SavedSketches:
             wide = {"directions": projection.directions} | wide
         bits = factor.view(torch.int16) if factor.dtype == torch.bfloat16 else factor
         arrays = {name: tensor.numpy() for name, tensor in wide.items()}
-        arrays |= {"lengths": self.lengths, "factor": bits.numpy()}
+        arrays |= {"layout": np.array([LAYOUT], np.int32), "lengths": self.lengths, "factor": bits.numpy()}
         arrays["digests"] = np.frombuffer(b"".join(self.digests), np.uint8).reshape(-1, _DIGEST)
         write_tensors(path, {name: [array] for name, array in arrays.items()})
 
