@@ -54,14 +54,15 @@ def stored(tmp_path: Path, batch_of: BatchOf) -> LanceSupportSet:
 
 
 def check(support: LanceSupportSet) -> None:
-    """A process that opens the set now answers as brute force does."""
-    index = ExemplarIndex(LanceSupportSet.open(support.where))
-    (found,) = index.neighbours(QUERIES, K, offsets=[0.0])
+    """A process that opens the set now answers as brute force does, and so does one that streams it."""
     all_ = support.exemplars()
     assert all_.vectors is not None
     squared = ((all_.vectors.astype(np.float64) - QUERIES[:, None].astype(np.float64)) ** 2).sum(axis=2)
     order = [np.lexsort((all_.row, each))[:K] for each in squared]
-    np.testing.assert_array_equal(found.rows, all_.row[order])
+    for stream in (False, True):
+        index = ExemplarIndex(LanceSupportSet.open(support.where), stream=stream)
+        (found,) = index.neighbours(QUERIES, K, offsets=[0.0])
+        np.testing.assert_array_equal(found.rows, all_.row[order])
 
 
 def saved(support: LanceSupportSet) -> SavedSketches:
