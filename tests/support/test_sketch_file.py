@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,16 @@ def test_what_is_missing_is_added_once_it_is_much(
     assert fits == [300, 492, 195]
 
 
+def test_a_set_that_grows_by_little_outgrows_its_fit_in_the_end(
+    stored: LanceSupportSet, fits: list[int], batch_of: BatchOf
+) -> None:
+    check(stored)
+    for turn in range(4):
+        stored.add(batch_of([f"{turn}-{n}" for n in range(8)], tokens=3))
+        check(stored)
+        assert fits == ([300] if turn < 3 else [300, 396])
+
+
 def test_compaction_forgets_sketches_of_what_was_removed(stored: LanceSupportSet, fits: list[int]) -> None:
     check(stored)
     gone = stored.fingerprints()[0][10]
@@ -186,7 +197,7 @@ def test_damage_costs_time_and_nothing_else(stored: LanceSupportSet, fits: list[
 def test_parts_that_do_not_fit_together(stored: LanceSupportSet) -> None:
     check(stored)
     path, found = Path(stored.where) / NAME, saved(stored)
-    SavedSketches(found.sketches, found.digests[1:], found.lengths).write(path)
+    replace(found, digests=found.digests[1:]).write(path)
     with pytest.raises(DamagedTensorsError, match="do not fit together"):
         SavedSketches.checked(path)
     check(stored)

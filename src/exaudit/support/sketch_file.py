@@ -4,6 +4,7 @@
         mean, directions, scale    of the projection; flat search has no directions
         norm, error, factor        a row for each token, as the search scans them
         lengths, digests           of the documents that the tokens belong to, in order
+        fitted                     how many tokens the projection was chosen for
         layout                     how to read the rest; one that is not known is as good as no file
 
 A document's digest speaks for its vectors, and vectors and a projection make a sketch what it is. So a sketch fits a
@@ -57,19 +58,18 @@ def settle_sketches(
     path, place = folder / NAME, np.cumsum(lengths, dtype=np.int64) - lengths
     saved = SavedSketches.read(path)
     saved = None if saved is None else saved.for_dtype(fast_dtype(search.device))
-    known = 0
+    known, total, fitted = 0, len(search), len(search)
     if saved is not None and saved.sketches.projection.mean.shape == (search.width,):
         mine, theirs = saved.match(digests, lengths)
-        known = int(lengths[mine].sum())
-        if len(search) - known <= REFIT * known and 2 * known >= len(saved.sketches):
+        found = int(lengths[mine].sum())
+        if found >= total / (1 + REFIT) and saved.fitted / 2 <= total <= saved.fitted * (1 + REFIT):
+            known, fitted = found, saved.fitted
             search.adopt(saved.only(theirs).sketches, ranges(place[mine], lengths[mine]))
-        else:
-            known = 0
-    if len(search) - known > EXTEND * len(search):
+    if total - known > EXTEND * total:
         made = search.sketches()
         verification.wait()
         with suppress(OSError):  # read-only, or no room: the next process will make its own
-            SavedSketches(made, digests, lengths).write(path)
+            SavedSketches(made, digests, lengths, fitted).write(path)
 
 
 def prune_sketches(support: SupportSet) -> None:
@@ -103,6 +103,7 @@ class SavedSketches:
     sketches: Sketches
     digests: Sequence[bytes]
     lengths: NDArray[np.int32]  # (D,)
+    fitted: int  # tokens that the projection was chosen for
 
     @classmethod
     def read(cls, path: Path) -> SavedSketches | None:
@@ -134,11 +135,12 @@ class SavedSketches:
                 not len(norm) == len(error) == rows
                 or factor.shape != (0 if directions is None else rows, projection.width)
                 or len(digests) != len(lengths)
+                or (lengths < 0).any()
             ):
                 raise DamagedTensorsError(f"{path}: the parts do not fit together")
+            return cls(Sketches(projection, norm, error, factor), digests, lengths, int(found["fitted"][0]))
         except (KeyError, ValueError, TypeError, IndexError, RuntimeError) as error_:
             raise DamagedTensorsError(f"{path}: {error_!r}") from error_
-        return cls(Sketches(projection, norm, error, factor), digests, lengths)
 
     def write(self, path: Path) -> None:
         own = self.sketches.to(torch.device("cpu"))
@@ -149,7 +151,12 @@ class SavedSketches:
             wide = {"directions": projection.directions} | wide
         bits = factor.view(torch.int16) if factor.dtype == torch.bfloat16 else factor
         arrays = {name: tensor.numpy() for name, tensor in wide.items()}
-        arrays |= {"layout": np.array([LAYOUT], np.int32), "lengths": self.lengths, "factor": bits.numpy()}
+        arrays |= {
+            "fitted": np.array([self.fitted], np.int32),
+            "layout": np.array([LAYOUT], np.int32),
+            "lengths": self.lengths,
+            "factor": bits.numpy(),
+        }
         arrays["digests"] = np.frombuffer(b"".join(self.digests), np.uint8).reshape(-1, _DIGEST)
         write_tensors(path, {name: [array] for name, array in arrays.items()})
 
@@ -171,7 +178,7 @@ class SavedSketches:
         first = np.cumsum(self.lengths, dtype=np.int64) - self.lengths
         rows = torch.from_numpy(ranges(first[documents], self.lengths[documents]))
         digests = [self.digests[place] for place in documents.tolist()]
-        return SavedSketches(self.sketches.take(rows), digests, self.lengths[documents])
+        return SavedSketches(self.sketches.take(rows), digests, self.lengths[documents], self.fitted)
 
     def for_dtype(self, dtype: torch.dtype) -> SavedSketches | None:
         """The same for products of another type. Nothing is lost by widening; a narrower type needs other errors."""
