@@ -15,6 +15,7 @@ import numpy as np
 
 from exaudit.audit import edits
 from exaudit.audit.audited import AuditedScores, Rule, check_rule
+from exaudit.audit.drift import RATE, Drift, DriftReference, check_enough, check_rate, find_drift
 from exaudit.audit.evidence import Evidence, FoundExemplars
 from exaudit.audit.fitted import FittedAdmission, FittedKNN, Searched
 from exaudit.audit.index import ExemplarIndex
@@ -22,6 +23,7 @@ from exaudit.audit.neighbourhood import Neighbourhood, each_apart, parts, vector
 from exaudit.audit.place import ModelPlace
 from exaudit.audit.policy import Policy
 from exaudit.audit.preview import Preview
+from exaudit.audit.profile import Profile
 from exaudit.audit.staleness import Staleness
 from exaudit.data.document import Document, Label
 from exaudit.data.labels import LabelSet
@@ -80,6 +82,7 @@ class Auditor:
         self._neighbourhood: Neighbourhood | None = None
         self._knn: FittedKNN | None = None
         self._admission: FittedAdmission | None = None
+        self._drift: DriftReference | None = None
         self._lock = threading.RLock()
 
     @classmethod
@@ -413,6 +416,48 @@ class Auditor:
                 stacklevel=3,
             )
 
+    # -- drift ---------------------------------------------------------------------------------------------
+
+    def drift(
+        self, documents: Sequence[Any], *, reference: Sequence[Any] | None = None, rate: float = RATE
+    ) -> Drift:
+        """Whether documents are like those that the model was calibrated on. No labels are needed.
+
+        Parameters
+        ----------
+        documents
+            At least 20 of them, none in the support set.
+        reference
+            Documents to compare with; by default those of `fit_drift`, or those that admission was fitted on.
+        rate
+            How often, at most, documents of the same source are reported to have drifted.
+        """
+        check_rate(rate)
+        check_enough(len(documents), "the file has")
+        known = self.drift_reference() if reference is None else self._drift_reference(reference)
+        return find_drift(known, self._profile(documents), rate=rate)
+
+    def fit_drift(self, documents: Sequence[Any]) -> DriftReference:
+        """Measure documents like those to come, and keep the figures in the model folder (drift.json): no texts."""
+        reference = self._drift_reference(documents)
+        if self._place is not None:
+            reference.save(self._place.folder)
+        self._drift = reference
+        return reference
+
+    def drift_reference(self) -> DriftReference:
+        """What new documents are compared with: what `fit_drift` kept, or the documents of admission."""
+        if self._drift is None and self._place is not None:
+            self._drift = DriftReference.load(self._place.folder)
+        if self._drift is None:
+            if self.admission is None:
+                raise SettingError(
+                    "there is nothing to compare with: no reference was kept for this model, and no admission limits "
+                    "were fitted; give documents like those it is meant for as `reference`, and `keep` them"
+                )
+            self._drift = self._drift_reference(self.admission.documents)
+        return self._drift.fitting(self.model, self._support_version())
+
     # -- edits ---------------------------------------------------------------------------------------------
 
     def build(
@@ -496,6 +541,26 @@ class Auditor:
             if self._neighbourhood is None:
                 self._neighbourhood = Neighbourhood(self.model, self.support, stream=self._stream)
             return self._neighbourhood
+
+    def _drift_reference(self, documents: Sequence[Any]) -> DriftReference:
+        check_enough(len(documents), "the reference has")
+        return DriftReference.of(self._profile(documents), self.model, self._support_version())
+
+    def _profile(self, documents: Sequence[Any]) -> Profile:
+        given = as_documents(documents, cut=self.model.settings.tokens)
+        if self._support_version() is None:
+            return Profile.of(self.model, given)
+        self.warn_of_overlap(given)
+        profile = Profile.of(self.model, given, near=self._near)
+        self.wait_verified()
+        return profile
+
+    def _support_version(self) -> str | None:
+        """None without a support set."""
+        if self._support is None and self._place is not None and not self._place.has_support():
+            return None
+        self.support.refresh()
+        return self.support.version
 
     def _searched(self, documents: Sequence[Document], k: int) -> list[Searched]:
         found = self._near.search(documents, k, total=len(documents))
