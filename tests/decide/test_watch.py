@@ -34,7 +34,9 @@ def test_the_capital_is_the_literal_product_of_odds() -> None:
         odds.append(BINS * (own + 1) / (sum(weights) + BINS))
         seen.append(int(q * BINS))
     for t in (1, 5, 40):
-        stakes = [np.prod(odds[k - 1 : t]) / (k * (k + 1)) for k in range(1, t + 1)]  # a bet begun at each time
+        stakes = [
+            np.prod(odds[k - 1 : t]) / (k * (k + 1)) for k in range(1, t + 1)
+        ]  # a bet begun at each time
         np.testing.assert_allclose(capitals[t - 1], sum(stakes) + 1 / (t + 1))
 
 

@@ -419,7 +419,12 @@ class Auditor:
     # -- drift ---------------------------------------------------------------------------------------------
 
     def drift(
-        self, documents: Sequence[Any], *, reference: Sequence[Any] | None = None, rate: float = RATE
+        self,
+        documents: Sequence[Any],
+        *,
+        reference: Sequence[Any] | None = None,
+        keep: bool = False,
+        rate: float = RATE,
     ) -> Drift:
         """Whether documents are like those that the model was calibrated on. No labels are needed.
 
@@ -428,21 +433,24 @@ class Auditor:
         documents
             At least 20 of them, none in the support set.
         reference
-            Documents to compare with; by default those of `fit_drift`, or those that admission was fitted on.
+            Documents to compare with; by default those that were kept, or those that admission was fitted on.
+        keep
+            Keep the reference's figures (no texts) in the model folder, for the next time.
         rate
             How often, at most, documents of the same source are reported to have drifted.
         """
         check_rate(rate)
         check_enough(len(documents), "the file has")
         known = self.drift_reference() if reference is None else self._drift_reference(reference)
-        return find_drift(known, self._profile(documents), rate=rate)
+        found = find_drift(known, self._profile(documents), rate=rate)
+        if keep:
+            self._keep_drift(known)
+        return found
 
     def fit_drift(self, documents: Sequence[Any]) -> DriftReference:
-        """Measure documents like those to come, and keep the figures in the model folder (drift.json): no texts."""
+        """Measure documents like those to come, and keep the figures (no texts) in the model folder: drift.json."""
         reference = self._drift_reference(documents)
-        if self._place is not None:
-            reference.save(self._place.folder)
-        self._drift = reference
+        self._keep_drift(reference)
         return reference
 
     def drift_reference(self) -> DriftReference:
@@ -545,6 +553,11 @@ class Auditor:
     def _drift_reference(self, documents: Sequence[Any]) -> DriftReference:
         check_enough(len(documents), "the reference has")
         return DriftReference.of(self._profile(documents), self.model, self._support_version())
+
+    def _keep_drift(self, reference: DriftReference) -> None:
+        self._drift = reference
+        if self._place is not None:
+            reference.save(self._place.folder)
 
     def _profile(self, documents: Sequence[Any]) -> Profile:
         given = as_documents(documents, cut=self.model.settings.tokens)

@@ -35,11 +35,12 @@ COMMAND = "exaudit drift MODEL FILE --reference FILE --keep"
 
 @dataclass(frozen=True)
 class _Wording:
-    """How a measure is spoken of: what it means that there is more of it, or less, and in what it is counted."""
+    """How a measure is spoken of: what it means that there is more of it, or less, and what is counted."""
 
     more: str
     less: str
-    unit: str
+    median: str  # with the number in the place of {}
+    axis: str
     percent: bool = False
 
     def number(self, value: float) -> str:
@@ -47,32 +48,43 @@ class _Wording:
 
 
 WORDING = {
-    "length": _Wording("documents are longer", "documents are shorter", "words"),
+    "length": _Wording("documents are longer", "documents are shorter", "{} words", "words"),
     "unknown": _Wording(
-        "more words are unknown to the model", "fewer words are unknown to the model", "unknown words", True
+        "more words are unknown to the model",
+        "fewer words are unknown to the model",
+        "{} of the words",
+        "share of the words",
+        percent=True,
     ),
     "pieces": _Wording(
-        "words are rarer: they come in more pieces",
-        "words are more common: they come in fewer pieces",
-        "word pieces a word",
+        "words are rarer", "words are more common", "{} word pieces a word", "word pieces a word"
     ),
     "distance": _Wording(
         "words are farther from the support set",
         "words are nearer to the support set",
-        "distance of the median word",
+        "distance {}",
+        "distance of the median word to its nearest exemplar",
     ),
     "far": _Wording(
-        "more words are far from every exemplar",
-        "fewer words are far from every exemplar",
+        "the farthest words are farther from every exemplar",
+        "the farthest words are nearer to an exemplar",
+        "distance {}",
         "distance that a tenth of the words exceeds",
     ),
-    "score": _Wording("document scores are higher", "document scores are lower", "score"),
+    "score": _Wording("document scores are higher", "document scores are lower", "score {}", "score"),
     "margin": _Wording(
         "documents are decided more clearly",
         "documents are decided less clearly",
-        "distance from the boundary",
+        "{} from the boundary",
+        "distance of the score from the boundary",
     ),
-    "flagged": _Wording("more words are flagged", "fewer words are flagged", "flagged words", True),
+    "flagged": _Wording(
+        "more words are flagged",
+        "fewer words are flagged",
+        "{} of the words",
+        "share of the words",
+        percent=True,
+    ),
 }
 
 
@@ -93,9 +105,10 @@ class Shift:
         value, share_old, share_new = largest_gap(old, new)
         medians = float(np.median(new)), float(np.median(old))
         sentence = (
-            f"{words.more if share_new > share_old else words.less}: median {words.number(medians[0])} against "
-            f"{words.number(medians[1])} ({words.unit}); {100 * share_new:.0f}% of the documents have more than "
-            f"{words.number(value)}, against {100 * share_old:.0f}%"
+            f"{words.more if share_new > share_old else words.less}: median "
+            f"{words.median.format(words.number(medians[0]))} against {words.number(medians[1])}; "
+            f"{100 * share_new:.0f}% of the documents have more than {words.number(value)}, against "
+            f"{100 * share_old:.0f}%"
         )
         return cls(measure, p, sentence, *medians)
 
@@ -123,7 +136,7 @@ class FarDocument:
     def sentence(self) -> str:
         words = WORDING[self.measure]
         low, high = (words.number(end) for end in self.usual)
-        return f"{words.number(self.value)} ({words.unit}), usually {low} to {high}"
+        return f"{self.measure} {words.number(self.value)}, usually {low} to {high}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -148,7 +161,8 @@ class Drift:
     rate: float
     p: float
     shifts: tuple[Shift, ...]
-    farthest: tuple[FarDocument, ...] = ()
+    farthest: tuple[FarDocument, ...]
+    profiles: tuple[Profile, Profile]  # of the reference and of the documents
     notes: tuple[str, ...] = ()
 
     @property
@@ -168,6 +182,16 @@ class Drift:
         return (
             f"no shift was found among {self.documents:,} documents against {self.reference:,} of the reference "
             f"(false-alarm rate {100 * self.rate:g}%); a small one may go unseen"
+        )
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if not self.detected:
+            return f"No drift: {self.reason}."
+        return (
+            f"Drift: the {self.documents:,} documents are not like the {self.reference:,} of the reference, "
+            f"p = {self.p:.2g} at a false-alarm rate of {100 * self.rate:g}%."
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -303,7 +327,7 @@ def find_drift(
         shifts.append(Shift(CONTENT, float(test.adjusted[-1]), sentence, apart, 0.0))
     shifts.sort(key=lambda shift: shift.p)
     far = _farthest(old, new, farthest)
-    return Drift(len(new), len(old), rate, test.p, tuple(shifts), far, reference.notes)
+    return Drift(len(new), len(old), rate, test.p, tuple(shifts), far, (old, new), reference.notes)
 
 
 def check_rate(rate: float) -> None:

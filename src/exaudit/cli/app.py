@@ -46,6 +46,7 @@ from exaudit.cli import (  # noqa: E402
     data,
     demo,
     diff,
+    drift,
     evaluate,
     features,
     knn,
@@ -68,6 +69,7 @@ app.command("suggest")(suggest.suggest)
 app.command("features")(features.features)
 app.command("diff")(diff.diff)
 app.command("compare")(compare.compare)
+app.command("drift")(drift.drift)
 app.command("reliability")(reliability.reliability)
 app.command("report")(report.report)
 app.command("verify")(verify.verify)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,11 @@ from exaudit.cli.options import (
 )
 from exaudit.cli.reading import Reading, reads
 
+if TYPE_CHECKING:
+    from exaudit.audit import Auditor, DriftWatch
+    from exaudit.data.labels import LabelSet
+    from exaudit.model.scores import Scores
+
 __all__ = ["label"]
 
 
@@ -37,6 +42,13 @@ def label(
     rule: RuleName = None,
     knn: UseKNN = False,
     admit: Admit = False,
+    watch_drift: Annotated[
+        bool,
+        typer.Option(
+            "--watch-drift",
+            help="Warn once the documents are no longer like the reference, and mark the rest.",
+        ),
+    ] = False,
     support: SupportAt = None,
     stream: Stream = False,
     device: Device = "auto",
@@ -44,7 +56,8 @@ def label(
 ) -> None:
     """Write one JSON object a document: its decision and score, and those of every word.
 
-    With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set.
+    With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set. With
+    --watch-drift, answers from where drift was noticed have the reason as their `drift`.
     """
     from exaudit.cli.outputs import check_output, output
     from exaudit.model.folder import load_model
@@ -55,19 +68,43 @@ def label(
     if chosen is None and not admit:
         refuse_without_rule(support, stream)
         loaded = load_model(model, device=device, encoder=encoder)
+        watch = None
+        if watch_drift:
+            with opened(model, device=device, encoder=encoder) as auditor:
+                watch = _watch(auditor)
         with output(out) as stream_out:
             for scores in loaded.iter_label(with_notes(loaded, documents)):
-                stream_out.write(json_text(scores.to_json(loaded.labels)) + "\n")
+                stream_out.write(_line(scores, loaded.labels, watch))
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         stale = auditor.staleness() if admit else None
+        watch = _watch(auditor) if watch_drift else None
         told = with_notes(auditor.model, documents)
         labelled = auditor.iter_label(told, rule=chosen, admit=admit, nearest=True)
         with output(out) as stream_out:
             for audited in labelled:
                 if stale is not None:
                     stale.count(audited)
-                stream_out.write(json_text(audited.to_json(auditor.labels)) + "\n")
+                stream_out.write(_line(audited, auditor.labels, watch))
             auditor.wait_verified()  # before a file is put in its place
         if stale is not None:
             say(stale.render())
+
+
+def _watch(auditor: Auditor) -> DriftWatch:
+    from exaudit.audit import DriftWatch
+
+    return DriftWatch(auditor.drift_reference(), auditor.model)
+
+
+def _line(scores: Scores, labels: LabelSet, watch: DriftWatch | None) -> str:
+    """The answer; from where drift was noticed, with the reason why it may not be relied on."""
+    line = scores.to_json(labels)
+    if watch is not None and not watch.detected and watch.see(scores):
+        say(
+            f"warning: by document {watch.since:,} ({scores.document.id}), they are no longer like the reference: "
+            f"{watch.reason}; answers from here on are marked with this as their drift"
+        )
+    if watch is not None and watch.detected:
+        line["drift"] = watch.reason
+    return json_text(line) + "\n"
