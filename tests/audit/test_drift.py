@@ -78,6 +78,13 @@ def test_the_farthest_documents(reference: DriftReference) -> None:
     assert len(rest) == 3
 
 
+def test_weights_stand_for_the_new_documents(reference: DriftReference) -> None:
+    drift = find_drift(reference, made(200, 8, score=1.5))
+    weights = drift.weights()
+    old, new = (profile.column("score") for profile in drift.profiles)
+    assert abs(np.average(old, weights=weights) - new.mean()) < 0.4 < new.mean() - old.mean()
+
+
 def test_many_documents_are_drawn_from(trained: Model) -> None:
     large = DriftReference.of(made(MOST + 500, 5), trained, None)
     assert len(large.profile) == MOST

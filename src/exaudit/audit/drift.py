@@ -13,6 +13,7 @@ import numpy as np
 
 from exaudit._checksum import read_sealed, write_sealed
 from exaudit.audit.profile import DISTANCES, MEASURES, Floats, Profile, figures
+from exaudit.decide.density_ratio import density_ratio
 from exaudit.decide.two_sample import draws_for, energy_distance, largest_gap, two_sample_test
 from exaudit.decide.watch import Gambler
 from exaudit.errors import DataError, ModelError, SettingError
@@ -193,6 +194,11 @@ class Drift:
             f"Drift: the {self.documents:,} documents are not like the {self.reference:,} of the reference, "
             f"p = {self.p:.2g} at a false-alarm rate of {100 * self.rate:g}%."
         )
+
+    def weights(self) -> Floats:
+        """How much more often documents like each of the reference occur in the file (m,), in the order of `profiles`:
+        weights for what was calibrated on them, if only what documents look like has shifted."""
+        return density_ratio(*(profile.values for profile in self.profiles))
 
     def to_json(self) -> dict[str, Any]:
         return {
