@@ -42,6 +42,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "loss": ("document", "token"), "recipe": ("paper",), "select": ("document-f1", "last"),
     "boundary": ("documents", "zero"), "beta": ("0.5", "1"),
     "documents": ("1", "3"), "quantile": ("0.5", "0.95"), "count": ("3",), "exemplars": ("1", "5"), "show": ("1", "3"),
+    "rate": ("0.01", "0.2"),
     "positive": ("positive", "negative", "1"), "tokens": ("words", "whitespace"), "support": ("model/support",),
     "exemplar_labels": ("model", "documents"), "author": ("me",), "reason": ("a slip",), "id_prefix": ("p-",),
     "max_length": ("8",), "layers": ("1",), "init": ("model",), "source": ("text",), "pair_column": ("id", "pair"),
@@ -63,7 +64,7 @@ PLAIN: dict[str, tuple[str, ...]] = {
     "kind": ("distance", "both"), "names": ("one", "two"), "text": ("A great film , and dull .", "great"),
 }  # fmt: skip
 NEEDED = {"support build": ["--replace"], "boundary": ["--by", "documents"]}  # of plain commands
-REPORTS = ("report", "reliability", "compare")  # whose format is told by the name
+REPORTS = ("report", "reliability", "compare", "drift")  # whose format is told by the name
 ODD = (
     "", " ", "0", "-1", "1.5", "nan", "inf", "-inf", "1e999", "9" * 30, "x", "é\u202e", "\udcff", "a,b", ",", "1-",
     "5-3", "-", "--", "[bold]", "[/red]", "x" * 3000, "=cmd|' /C calc'!A0", "%s{}", "\n", "none", "None",
