@@ -409,3 +409,17 @@ def test_two_classes_are_the_same_as_two_of_many(trained: Model, splits: dict[st
             for mine, theirs in ((a.knn, view.knn), (a.admitted_tokens, view.admitted_tokens)):
                 assert (mine is None) == (theirs is None)
                 assert mine is None or np.array_equal(mine, theirs)  # type: ignore[arg-type]
+
+
+def test_drift(task: Task, auditor: Auditor) -> None:
+    """The score of a document is that of its strongest class; a word of any class is flagged."""
+    model, _, dev, test = task
+    auditor.fit_drift(dev)
+    reference = auditor.drift_reference().profile
+    for n, scores in enumerate(model.label(dev)):
+        assert isinstance(scores, MultiScores)
+        assert reference.column("score")[n] == pytest.approx(scores.outputs.max(), rel=1e-4)
+        assert reference.column("flagged")[n] == pytest.approx(scores.decisions.any(1).mean(), rel=1e-4)
+    assert not auditor.drift(test).detected
+    strange = [Document.from_text("soup zyx waiter bill " * 9, id=str(n)) for n in range(25)]
+    assert auditor.drift(strange).detected

@@ -15,6 +15,7 @@ from exaudit.data.document import Document
 from exaudit.data.sample import sample_documents
 from exaudit.errors import DataError, ModelError, SettingError
 from exaudit.model.model import Model
+from tiny import reviews, tiny_bert, tiny_labeler
 
 NAMES = ("length", "distance", "far", "score", "margin", "flagged")
 Splits = dict[str, list[Document]]
@@ -164,6 +165,23 @@ def test_figures_are_the_literal_ones(auditor: Auditor, splits: Splits) -> None:
     apart = np.linalg.norm(profile.content[0] - profile.content[1])
     vectors = [scores.exemplars.mean(0) for scores in plain[:2]]  # type: ignore[union-attr]
     assert 0.4 < apart / np.linalg.norm(vectors[0] - vectors[1]) / np.sqrt(DIRECTIONS / 20) < 1.6
+
+
+def test_a_model_with_an_encoder_and_no_support_set(tmp_path: Path) -> None:
+    """Its vocabulary is letters, so the pieces of a word are its letters."""
+    bert = tiny_bert(tmp_path / "bert")
+    labeler = tiny_labeler(encoder=str(bert), vocabulary=0, epochs=1).fit(
+        reviews(40), dev=reviews(20, seed=1)
+    )
+    labeler.save(tmp_path / "model")
+    auditor = Auditor.open(tmp_path / "model", device="cpu")
+    documents = [Document.from_tokens(["ab", "cde", "f"], id=str(n)) for n in range(25)]
+    profile = auditor.fit_drift(documents).profile
+    assert profile.names == ("length", "pieces", "score", "margin", "flagged")
+    assert set(profile.column("pieces")) == {2.0}
+    assert auditor.drift(documents).p == 1.0
+    again = Auditor.open(tmp_path / "model", device="cpu")
+    assert again.drift(reviews(30, seed=2)).detected
 
 
 def test_an_auditor_in_memory(auditor: Auditor, splits: Splits) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from exaudit._checksum import read_sealed, write_sealed
-from exaudit.audit.profile import DISTANCES, MEASURES, Floats, Profile, figures
+from exaudit.audit.profile import DIRECTIONS, DISTANCES, MEASURES, Floats, Profile, figures
 from exaudit.decide.density_ratio import density_ratio
 from exaudit.decide.two_sample import draws_for, energy_distance, largest_gap, two_sample_test
 from exaudit.decide.watch import Gambler
@@ -270,7 +270,7 @@ class DriftReference:
         content = None if value["content"] is None else np.array(value["content"], np.float64)
         if table.ndim != 2 or table.shape[1] != len(names) or len(table) < FEWEST:
             raise ValueError(f"figures of shape {table.shape}")
-        if content is not None and (content.ndim != 2 or len(content) != len(table)):
+        if content is not None and content.shape != (len(table), DIRECTIONS):
             raise ValueError(f"content of shape {content.shape}")
         if not np.isfinite(table).all() or not (content is None or np.isfinite(content).all()):
             raise ValueError("a figure is not a number")

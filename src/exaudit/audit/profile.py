@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ __all__ = ["DIRECTIONS", "MEASURES", "Profile", "figures"]
 MEASURES = ("length", "unknown", "pieces", "distance", "far", "score", "margin", "flagged")
 DISTANCES = ("distance", "far")
 DIRECTIONS = 16  # of the content
+BEGINNING = 24  # words of a document that are shown
 Floats = NDArray[np.float64]
 
 
@@ -85,9 +87,6 @@ class Profile:
         return Profile(tuple(self.ids[i] for i in places), self.names, self.values[places], content, texts)
 
 
-BEGINNING = 24  # words of a document that are shown
-
-
 def figures(scores: Scores, model: Model, distances: NDArray[np.float32] | None = None) -> dict[str, float]:
     """The figures of one document by name. Audited documents bring the distances of their words."""
     tokens, view = scores.document.tokens, scores.views[0]
@@ -114,9 +113,13 @@ def _directions(vectors: NDArray[np.float32]) -> Floats:
     """The mean of the vectors (N, M) in random directions, which keep distances about as they are."""
     if not len(vectors):
         return np.zeros(DIRECTIONS)
-    width = vectors.shape[1]
-    directions = np.random.default_rng(0).standard_normal((width, DIRECTIONS)) / np.sqrt(width)
-    return np.array([_rounded(x) for x in vectors.mean(0, dtype=np.float64) @ directions])
+    return np.array([_rounded(x) for x in vectors.mean(0, dtype=np.float64) @ _random(vectors.shape[1])])
+
+
+@cache
+def _random(width: int) -> Floats:
+    """The same directions for every document, now and later (M, DIRECTIONS)."""
+    return np.asarray(np.random.default_rng(0).standard_normal((width, DIRECTIONS)) / np.sqrt(width))
 
 
 def _rounded(value: float) -> float:
