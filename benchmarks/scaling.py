@@ -88,12 +88,20 @@ def measure(work: Path, verb: Verb, size: int) -> dict[str, float]:
     if verb.name == "train":
         shutil.rmtree(work / "features", ignore_errors=True)
     arguments = verb.command(work, size)  # which makes what the command needs
-    seconds, peak = run(arguments)
-    return {"documents": size, "seconds": round(seconds, 2), "peak_gb": round(peak / 1e9, 3)}
+    seconds, cpu, peak = run(arguments)
+    return {
+        "documents": size,
+        "seconds": round(seconds, 2),
+        "cpu_seconds": round(cpu, 2),
+        "peak_gb": round(peak / 1e9, 3),
+    }
 
 
-def run(arguments: Sequence[str]) -> tuple[float, int]:
-    """Seconds and the most memory of a command. This process has loaded nothing, for a child's peak starts from it."""
+def run(arguments: Sequence[str]) -> tuple[float, float, int]:
+    """Seconds, processor time and the most memory of a command.
+
+    This process has loaded nothing, for the peak of a child starts from its parent's.
+    """
     start = time.perf_counter()
     command = [sys.executable, "-m", "exaudit", *arguments]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
@@ -103,7 +111,8 @@ def run(arguments: Sequence[str]) -> tuple[float, int]:
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{said[-2000:]}")
-    return time.perf_counter() - start, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, peak
 
 
 def sample(work: Path, size: int, name: str = "some") -> str:
@@ -161,19 +170,27 @@ def report(work: Path, out: Path, machine: str) -> None:
         figures[verb.name] = points
         x = tuple(float(p["documents"]) for p in points)
         label = f"documents {verb.documents}"
+        measures = (
+            ("Time", "seconds", {"seconds": "seconds", "CPU seconds": "cpu_seconds"}),
+            ("Peak memory", "GB", {"peak memory": "peak_gb"}),
+        )
         plots = [
-            Plot(title, f"{title} of exaudit {verb.name} over documents, both on logarithmic axes.", label, unit,
-                 (Series(verb.name, x, tuple(p[key] for p in points)),), logarithmic=True)
-            for title, unit, key in (("Seconds", "seconds", "seconds"), ("Peak memory", "GB", "peak_gb"))
-        ]  # fmt: skip
+            Plot(
+                title,
+                f"{title} of exaudit {verb.name} over documents, both on logarithmic axes.",
+                label,
+                unit,
+                tuple(Series(name, x, tuple(p[key] for p in points)) for name, key in keys.items()),
+                logarithmic=True,
+            )
+            for title, unit, keys in measures
+        ]
         name = verb.name.replace(" ", "-")
         (out / f"{name}.svg").write_text(panels(f"exaudit {verb.name}", plots, across=2))
-        lines = [[label, "seconds", "documents a second", "peak memory, GB"]]
+        lines = [[label, "seconds", "CPU seconds", "peak memory, GB"]]
         for p in points:
-            rate = p["documents"] / p["seconds"]
-            lines.append(
-                [f"{p['documents']:,}", f"{p['seconds']:.1f}", f"{rate:,.0f}", f"{p['peak_gb']:.2f}"]
-            )
+            row = [f"{p['seconds']:.1f}", f"{p['cpu_seconds']:.1f}", f"{p['peak_gb']:.2f}"]
+            lines.append([f"{p['documents']:,}", *row])
         page += [f"## {verb.name}", f"![{verb.name}: seconds and memory]({name}.svg)", markdown_table(lines)]
     (out / "README.md").write_text("\n\n".join(page) + "\n")
     (out / "scaling.json").write_text(json.dumps(figures, indent=1) + "\n")

@@ -34,6 +34,7 @@ import torch
 from exaudit.support.search import ExactSearch
 
 ROWS, WIDTH = 452_833, 1000
+FEW = 1_000_000  # rows that are drawn one by one
 # Queries, rows and columns at a time, warps and stages of the kernels to be tried on a GPU.
 TILES = (
     (128, 128, 32, 4, 4),
@@ -349,9 +350,11 @@ def best_faiss(options: argparse.Namespace, files: Any, folder: Path) -> Faiss |
     return Faiss(options, files, folder, min(seconds, key=lambda kernel: seconds[kernel]), small=False)
 
 
-def make_files(folder: Path, rows: int, count: int) -> tuple[Path, Path]:
+def make_files(folder: Path, rows: int, count: int, dtype: type = np.float32) -> tuple[Path, Path]:
     """Tokens as words in contexts: a centre for each word (by Zipf), one for each context of it, and the rest,
-    all with the spectrum measured on FCE: 128 of 1000 principal directions hold 95.5%, 256 hold 98.9%."""
+    all with the spectrum measured on FCE: 128 of 1000 principal directions hold 95.5%, 256 hold 98.9%.
+
+    For more rows than can be drawn in a minute, the rest is that of two of 65,536 draws."""
     draw = np.random.default_rng(0)
     left = np.exp(np.interp(np.arange(WIDTH + 1), [0, 128, 256, WIDTH], np.log([1, 0.045, 0.011, 1e-4])))
     spread = np.sqrt(-np.diff(left)).astype(np.float32)
@@ -359,16 +362,25 @@ def make_files(folder: Path, rows: int, count: int) -> tuple[Path, Path]:
     basis = 30 * spread[:, None] * turn  # (WIDTH, WIDTH)
     words = draw.standard_normal((12_000, WIDTH), dtype=np.float32)
     contexts = draw.standard_normal((30_000, WIDTH), dtype=np.float32)
+    words, contexts = 0.7 * words @ basis, 0.55 * contexts @ basis
+    pool = (
+        None
+        if rows <= FEW
+        else draw.standard_normal((1 << 16, WIDTH), dtype=np.float32) @ (0.45 / 2**0.5 * basis)
+    )
     files = []
     for name, total in (("vectors", rows), ("queries", count)):
         files.append(folder / f"{name}.npy")
-        out = np.lib.format.open_memmap(files[-1], "w+", np.float32, (total, WIDTH))
+        out = np.lib.format.open_memmap(files[-1], "w+", dtype, (total, WIDTH))
         for start in range(0, total, 16384):
             size = min(16384, total - start)
             word = np.minimum(draw.zipf(1.3, size) - 1, len(words) - 1)
             context = (word * 7919 + draw.integers(0, 40, size)) % len(contexts)  # 40 contexts a word
-            rest = draw.standard_normal((size, WIDTH), dtype=np.float32)
-            out[start : start + size] = (0.7 * words[word] + 0.55 * contexts[context] + 0.45 * rest) @ basis
+            if pool is None:
+                rest = draw.standard_normal((size, WIDTH), dtype=np.float32) @ (0.45 * basis)
+            else:
+                rest = pool[draw.integers(0, len(pool), size)] + pool[draw.integers(0, len(pool), size)]
+            out[start : start + size] = words[word] + contexts[context] + rest
         out.flush()
     return files[0], files[1]
 

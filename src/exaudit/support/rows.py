@@ -39,8 +39,8 @@ class Rows:
 
     @property
     def held(self) -> Tensor | None:
-        """All vectors, where they are on the device of the search."""
-        return None if self._stream else self._vectors
+        """All vectors, where they stand row after row on the device of the search."""
+        return None if self._stream or not self._vectors.is_contiguous() else self._vectors
 
     def append(self, vectors: NDArray[Any]) -> None:
         count, total = len(self), len(self) + len(vectors)
