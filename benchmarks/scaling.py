@@ -147,6 +147,14 @@ def built(work: Path, size: int) -> str:
     return str(path)
 
 
+SEARCH = """Time of a query over the rows of the support set, and over k, for made vectors of 1,000 numbers (figures in
+`search.json`). Below 4,096 rows the search is flat.
+
+```
+{command}
+```"""
+
+
 def report(work: Path, out: Path, machine: str) -> None:
     from exaudit._tables import markdown_table
     from exaudit.analyse.report.blocks import Plot, Series
@@ -192,6 +200,13 @@ def report(work: Path, out: Path, machine: str) -> None:
             row = [f"{p['seconds']:.1f}", f"{p['cpu_seconds']:.1f}", f"{p['peak_gb']:.2f}"]
             lines.append([f"{p['documents']:,}", *row])
         page += [f"## {verb.name}", f"![{verb.name}: seconds and memory]({name}.svg)", markdown_table(lines)]
+    if (out / "search.json").exists():
+        command = json.loads((out / "search.json").read_text())["command"]
+        page += [
+            "## Exact search",
+            SEARCH.format(command=command),
+            "![search: time over rows and over k](search.svg)",
+        ]
     (out / "README.md").write_text("\n\n".join(page) + "\n")
     (out / "scaling.json").write_text(json.dumps(figures, indent=1) + "\n")
 

@@ -220,7 +220,7 @@ def growth(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         return round(1000 * min(spent) / len(queries), 4)
 
     ks = (1, 2, 4, 8, 16, 32, 64, 100)
-    by_rows, by_k = [], []
+    by_rows = []
     for size in sizes:
         search = ExactSearch(np.array(vectors[:size]), device=options.device)
         by_rows.append(milliseconds(search, options.k))
@@ -238,6 +238,8 @@ def growth(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     options.growth.mkdir(parents=True, exist_ok=True)
     (options.growth / "search.svg").write_text(panels("Exact search", plots, across=2))
     result = {
+        "command": f"python benchmarks/search.py --growth docs/results/scaling --rows {sizes[-1]} "
+        f"--threads {options.threads}" + ("" if cpu else f" --device {options.device}"),
         "unit": f"{unit} a query",
         "rows": dict(zip(sizes, by_rows, strict=True)),
         "k": dict(zip(ks, by_k, strict=True)),
