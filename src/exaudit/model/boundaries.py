@@ -52,7 +52,9 @@ def boundaries_of(job: Job, trained: Trained) -> Boundaries:
     outputs, scores = zip(*scored(head, dev), strict=True)
     of_class = dev.class_targets(head.config.classes)  # (D, K)
     zero, flat = _zero(head), (0.0,) * of_class.shape[1]
-    if settings.loss == "token" and settings.boundary != "zero":  # tuned on dev, as in the paper
+    if (
+        settings.loss == "token" and settings.boundary != "zero" and training.stable
+    ):  # the paper's code tunes none
         truth = np.concatenate(dev.token_targets or [])  # (W, K)
         return Boundaries(_each(best_offset, np.concatenate(scores), truth), flat)
     if training.by_tokens:
