@@ -105,7 +105,7 @@ def test_padded_min_max_loss_is_the_papers_code(scores: list[list[float]], label
     gold = torch.tensor([[0.0, float(label)] for label in labels[: len(scores)]], dtype=torch.double)
     expected = torch.nn.BCEWithLogitsLoss(reduction="none")(ends, gold).mean()
     expected.backward()
-    assert float(loss) == pytest.approx(float(expected), abs=1e-8)
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-8)
     if all(len(set(s)) == len(s) and 0 not in s for s in scores):  # among equals any may have the gradient
         assert torch.allclose(flat.grad[:, 0], padded.grad[mask > 0], atol=1e-8)
 

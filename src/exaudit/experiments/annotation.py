@@ -43,7 +43,7 @@ def _model(run: Run, reviews: Reviews) -> Model:
     )
     return run.model(
         "annotation", train, dev,
-        positive="B", select="accuracy", max_length=350, tune_encoder=run.settings.tune_encoder,
+        positive="B", tune_encoder=run.settings.tune_encoder, **run.recipe.reviews,
     )  # fmt: skip
 
 

@@ -15,13 +15,14 @@ def fce_model(run: Run, fce: Splits, name: str, seed: int) -> Model:
     """uniCNN, or uniCNN fine-tuned from it; a tuned encoder is tuned for words anew where words are labelled."""
     tuned = run.settings.tune_encoder
     folder, base = (f"fce-{file_name(one)}-{seed}" for one in (name, UNICNN))
+    common = {**run.recipe.sentences, "seed": seed}
     if name == UNICNN:
-        return run.model(folder, fce.train, fce.dev, seed=seed, tune_encoder=tuned)
+        return run.model(folder, fce.train, fce.dev, tune_encoder=tuned, **common)
     if name == SUPERVISED and tuned:
-        return run.model(folder, fce.train, fce.dev, loss="token", seed=seed, tune_encoder=True)
+        return run.model(folder, fce.train, fce.dev, loss="token", tune_encoder=True, **common)
     fce_model(run, fce, UNICNN, seed)
     loss = "min-max" if name == MIN_MAX else "token"
-    return run.model(folder, fce.train, fce.dev, init=base, loss=loss, seed=seed)
+    return run.model(folder, fce.train, fce.dev, init=base, loss=loss, **common)
 
 
 def file_name(name: str) -> str:
