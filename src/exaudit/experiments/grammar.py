@@ -10,7 +10,15 @@ import numpy as np
 
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.experiments.corpora import News, Splits, read_fce, read_news
-from exaudit.experiments.grammar_models import MIN_MAX, SUPERVISED, UNICNN, fce_model, file_name
+from exaudit.experiments.examples import marked_markdown, write_examples
+from exaudit.experiments.grammar_models import (
+    MIN_MAX,
+    SUPERVISED,
+    UNICNN,
+    example_sentences,
+    fce_model,
+    file_name,
+)
 from exaudit.experiments.grammar_support import GrammarSupport
 from exaudit.experiments.run import Run
 from exaudit.experiments.scoring import Scored, TokenEvaluation, features_of, score
@@ -116,8 +124,10 @@ def _cnn(run: Run, fce: Splits) -> StepResult:
     model = run.model(
         "fce-cnn", fce.train, fce.dev,
         encoder="none", widths=(3, 4, 5), filters=min(100, run.settings.filters),
-        word_vectors=run.settings.word_vectors, **run.recipe.sentences,
+        word_vectors=run.settings.word_vectors,
     )  # fmt: skip
+    examples = marked_markdown("cnn: example sentences", score(model, example_sentences(run, fce)))
+    write_examples(run, "cnn", examples)
     test = score(model, fce.test)
     result = StepResult()
     values = test.evaluate().percent("precision", "recall", "f1")
@@ -133,9 +143,8 @@ def _wide(run: Run, fce: Splits) -> StepResult:
         result.add_missing("fce-supervised", "CNN+1k", TUNED_ONCE)
         return result
     model = run.model(
-        "fce-widths", fce.train, fce.dev,
-        widths=(3, 4, 5), filters=min(100, run.settings.filters), **run.recipe.sentences,
-    )  # fmt: skip
+        "fce-widths", fce.train, fce.dev, widths=(3, 4, 5), filters=min(100, run.settings.filters)
+    )
     test, dev = score(model, fce.test), score(model, fce.dev)
     evaluated = test.evaluate()
     result.add_row(
@@ -157,7 +166,7 @@ def _two_filters(run: Run, fce: Splits) -> StepResult:
     if run.settings.tune_encoder:
         result.add_missing("fce-online", "uniCNN, M=2", TUNED_ONCE)
         return result
-    model = run.model("fce-two-filters", fce.train, fce.dev, filters=2, **run.recipe.sentences)
+    model = run.model("fce-two-filters", fce.train, fce.dev, filters=2)
     test = score(model, fce.test)
     values = test.evaluate().percent("precision", "recall", "f1", "f0.5")
     result.add_row("fce-online", "uniCNN, M=2", 100 * test.document_f1(), *values)
@@ -178,11 +187,11 @@ def _trained_on_news(run: Run, fce: Splits, news: News) -> StepResult:
         return result
     train = [*fce.train, *news.support]
     # As many steps as on FCE alone: more documents, fewer epochs.
-    epochs = run.recipe.news_epochs or max(2, math.ceil(12 * len(fce.train) / len(train)))
-    common = {**run.recipe.sentences, "epochs": epochs}
+    as_many_steps = max(2, math.ceil(12 * len(fce.train) / len(train)))
+    epochs = run.settings.epochs or run.recipe.news_epochs or as_many_steps
     test = [*fce.test, *news.test]
     for name, init, loss in (("uniCNN", None, "document"), ("uniCNN+mm", "fce-news-uniCNN", "min-max")):
-        model = run.model(f"fce-news-{name}", train, fce.dev, init=init, loss=loss, **common)
+        model = run.model(f"fce-news-{name}", train, fce.dev, init=init, loss=loss, epochs=epochs)
         alone = score(model, fce.test).evaluate()
         result.add_row("fce-in-text", f"{name}+news50k on FCE test", alone.f05)
         searched = SupportedModel(model, train).search(test)

@@ -8,14 +8,20 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit._files import replace_file
 from exaudit.decide.admission import Admission, AdmissionKind
 from exaudit.decide.fitting import KNNReport
 from exaudit.decide.knn import KNN, Kind
 from exaudit.experiments.controls import NOBODY, UNKNOWN, as_many
 from exaudit.experiments.corpora import News, Splits
-from exaudit.experiments.examples import examples_markdown
-from exaudit.experiments.grammar_models import MIN_MAX, SUPERVISED, fce_model, file_name
+from exaudit.experiments.examples import examples_markdown, write_examples
+from exaudit.experiments.grammar_models import (
+    MIN_MAX,
+    SENTENCES,
+    SUPERVISED,
+    example_sentences,
+    fce_model,
+    file_name,
+)
 from exaudit.experiments.paper import paper_tables
 from exaudit.experiments.run import Run
 from exaudit.experiments.scoring import Bools, Scored, TokenEvaluation, accuracy_gain
@@ -34,7 +40,6 @@ KNNS: dict[str, tuple[Kind, int]] = {
 }
 SEARCHED = (1, 3, 5, 8, 25)  # section 4.1.5: K, by delta with the min-max model
 ADMISSION_KINDS: tuple[AdmissionKind, ...] = ("magnitude", "distance", "both")
-SENTENCES = (174, 223, 250, 1302, 1551)  # of FCE test, counted from 0: those of appendix B
 DIST = "K8NN dist."
 
 
@@ -137,12 +142,9 @@ class GrammarSupport:
     def _examples(self, supported: SupportedModel, test: Searched) -> None:
         """Appendix B: the paper's five sentences (of other data, the first five) with their words' exemplars."""
         known = not self.run.settings.fast and len(self.fce.test) > max(SENTENCES)
-        chosen = [self.fce.test[n] for n in (SENTENCES if known else range(5))]
+        chosen = example_sentences(self.run, self.fce)
         page = examples_markdown(f"{self.name}: example sentences", supported.examples(chosen))
-        path = self.run.folder / "examples" / f"{file_name(self.name)}.md"  # whole sentences: not to pass on
-        path.parent.mkdir(exist_ok=True)
-        with replace_file(path) as temporary:
-            temporary.write_text(page, encoding="utf-8")
+        write_examples(self.run, file_name(self.name), page)
         for row in paper_tables()["fce-exemplars"].rows:
             model, sentence, place = row.name.split(" | ")
             if model == self.name and known:

@@ -17,7 +17,15 @@ from exaudit.experiments.paper_comparison import (
     digits,
 )
 
-__all__ = ["claims_markdown", "claims_text", "experiment_markdown", "experiment_text", "picture"]
+__all__ = [
+    "NGRAMS_SHOWN",
+    "claims_markdown",
+    "claims_text",
+    "experiment_markdown",
+    "experiment_text",
+    "picture",
+    "shown_name",
+]
 
 NGRAMS_SHOWN = 5  # of each end: n-grams are words of the corpus, and few of those may be shown
 READ = "Each cell: ours (the paper's, ours less the paper's). P, R, F scores, accuracy and agreement are in percent."

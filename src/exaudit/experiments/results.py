@@ -7,7 +7,7 @@ made again (`exaudit.experiments.verification`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from exaudit._version import __version__
 from exaudit.encode.locate import fingerprint, locate
 from exaudit.errors import DataError, EncoderError, SettingError
 from exaudit.experiments.contents import contents_markdown
-from exaudit.experiments.pages import claims_markdown, experiment_markdown
+from exaudit.experiments.pages import NGRAMS_SHOWN, claims_markdown, experiment_markdown
 from exaudit.experiments.paper_comparison import PaperComparison, compare_with_paper
 from exaudit.experiments.recipe import RECIPES
 from exaudit.experiments.registry import EXPERIMENTS
@@ -61,7 +61,8 @@ class Results:
             {path.stem: StepResult.read(path) for path in paths},
             written.get("fingerprints", {}) | fingerprints,  # the models themselves may have stayed elsewhere
             written.get("encoder_fingerprint") or _fingerprint(settings.encoder),
-            read_object(folder / "data.json") if (folder / "data.json").is_file() else {},
+            written.get("data", {})
+            | (read_object(folder / "data.json") if (folder / "data.json").is_file() else {}),
             RECIPES[settings.recipe].to_json(),
         )
 
@@ -194,7 +195,9 @@ class Results:
         return [self.folder / name for name in (*pages, "results.json")]
 
     def to_json(self) -> dict[str, Any]:
+        """All but the n-grams that no page shows."""
         vectors = self.settings.word_vectors
+        steps = {name: step.with_few_ngrams(NGRAMS_SHOWN) for name, step in self.steps.items()}
         names = {
             "encoder": self.settings.encoder_name,
             "word_vectors": Path(vectors).name if vectors else None,
@@ -207,8 +210,8 @@ class Results:
             "fingerprints": self.fingerprints,
             "data": self.data,
             "seconds": {name: result.seconds for name, result in self.steps.items()},
-            **self.comparison.to_json(),
-            "steps": {name: result.to_json() for name, result in self.steps.items()},
+            **replace(self, steps=steps).comparison.to_json(),
+            "steps": {name: step.to_json() for name, step in steps.items()},
         }
 
 

@@ -36,7 +36,6 @@ class RunSettings:
     """What may differ between runs. Their results are never mixed: each has a folder of its own."""
 
     encoder: str = "minilm"
-    recipe: str = "stable"  # or "paper", to its letter
     tune_encoder: bool = False
     fast: bool = False  # a tenth of the data
     seeds: tuple[int, ...] = (0,)  # of the headline rows; the others take the first
@@ -44,6 +43,7 @@ class RunSettings:
     filters: int = 1000
     word_vectors: str | None = None  # for the baseline `cnn`; with the paper's recipe, for every model
     sample: bool = False  # made-up corpora
+    recipe: str = "stable"  # or "paper", to its letter
 
     def __post_init__(self) -> None:
         if self.recipe not in RECIPES:
@@ -159,11 +159,13 @@ class Run:
         documents: Sequence[Document],
         dev: Sequence[Document],
         *,
+        data: str = "sentences",
         init: str | None = None,
         **settings: Any,
     ) -> Model:
         """A model trained with these settings, or the one that was trained when the run came by before.
 
+        data : "sentences" or "reviews", whose settings the recipe knows.
         init : the name of the model to go on from.
         """
         models = self.folder / "models"
@@ -174,7 +176,9 @@ class Run:
             if not (folder / "model.json").exists():
                 work = models / f"{name}.part"
                 work.mkdir(exist_ok=True)
-                save_model(self._trained(documents, dev, self._model_settings(settings), init, work), folder)
+                save_model(
+                    self._trained(documents, dev, self._model_settings(data, settings), init, work), folder
+                )
                 shutil.rmtree(work)
         model = load_model(folder, device=self.device)
         if model.encoder is not None and self._cache is None:
@@ -205,7 +209,7 @@ class Run:
         """On a GPU encoding again is quicker than the disk."""
         return None if pick_device(self.device).type == "cpu" else ""
 
-    def _model_settings(self, given: dict[str, Any]) -> Settings:
+    def _model_settings(self, data: str, given: dict[str, Any]) -> Settings:
         """What the experiment says of a model, over what the run says of all, over the recipe."""
         own, recipe = self.settings, self.recipe
         settings: dict[str, Any] = {
@@ -214,13 +218,13 @@ class Run:
             "recipe": recipe.name,
             **recipe.model,
             **recipe.by_loss.get(given.get("loss", "document"), {}),
+            **(recipe.sentences if data == "sentences" else recipe.reviews),
             "encoder": own.encoder,
             "filters": own.filters,
             "seed": self.seed,
+            **({} if own.epochs is None else {"epochs": own.epochs}),
             **given,
         }
-        if own.epochs is not None:
-            settings["epochs"] = own.epochs
         if recipe.vectors_beside_encoder:
             settings["word_vectors"] = own.word_vectors
         if settings["encoder"] == "none":  # words alone have no pieces to cut after, and no layers

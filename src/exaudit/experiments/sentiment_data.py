@@ -93,5 +93,5 @@ def sentiment_model(run: Run, data: SentimentData, name: str) -> Model:
     train, dev = training_sets(data.reviews)[name]
     return run.model(
         f"sentiment-{FILES[name]}", train, dev,
-        positive=CLASSES.positive, tune_encoder=run.settings.tune_encoder, **run.recipe.reviews,
+        data="reviews", positive=CLASSES.positive, tune_encoder=run.settings.tune_encoder,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,17 @@ class StepResult:
         points |= {"note": note} if note else {}
         points |= {"beside": True} if beside else {}
         self.claims.setdefault(name, {})[case] = points
+
+    def with_few_ngrams(self, count: int) -> StepResult:
+        """The same, with so many n-grams from each end: they are words of the corpus, and few may be passed on."""
+        kept: dict[str, list[dict[str, Any]]] = {}
+        for table, ngrams in self.ngrams.items():
+            ends = dict.fromkeys((ngram["side"], ngram["end"]) for ngram in ngrams)
+            for side, end in ends:
+                own = [ngram for ngram in ngrams if (ngram["side"], ngram["end"]) == (side, end)]
+                own.sort(key=lambda ngram: float(ngram["score"]), reverse=end == "top")
+                kept.setdefault(table, []).extend(own[:count])
+        return replace(self, ngrams=kept)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -62,6 +62,11 @@ def verify(folder: Path) -> Verification:
     ]
     unknown = [name for name, step in results.steps.items() if not step.code.get("commit")]
     faults += [f"no commit is known of {', '.join(unknown)}"] if unknown else []
+    faults += [
+        f"commit {code['commit']} says that its sources were changed"
+        for code in results.code
+        if str(code["commit"]).endswith("+")
+    ]
     faults += [f"the steps are of {len(results.code)} versions of the code"] if len(results.code) > 1 else []
     return Verification(tuple(_facts(results)), tuple(faults))
 
