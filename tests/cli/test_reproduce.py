@@ -17,6 +17,7 @@ from exaudit import __version__
 from exaudit.cli import run as cli
 from exaudit.experiments.claims import CLAIMS
 from exaudit.experiments.paper import paper_tables
+from exaudit.experiments.provenance import code_used
 from exaudit.experiments.registry import EXPERIMENTS
 from exaudit.experiments.results import Results
 from exaudit.experiments.run import Run, RunSettings
@@ -311,8 +312,10 @@ def test_a_run_names_the_damaged_file_of_its_folder(
 
 
 def test_the_papers_recipe_on_a_tenth_of_the_made_up_corpora(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("EXAUDIT_COMMIT", "c" * 40)
+    code_used.cache_clear()
     options = [
         "--sample",
         "--fast",
@@ -343,6 +346,7 @@ def test_the_papers_recipe_on_a_tenth_of_the_made_up_corpora(
     verified = said(capsys, "reproduce", "verify", tmp_path)
     assert "pages, results.json and recipe agree" in verified
     assert "recipe paper" in verified
+    code_used.cache_clear()
     (tmp_path / "fce.md").write_text(page + "more\n")
     capsys.readouterr()
     assert cli(["reproduce", "verify", str(tmp_path)]) == 1
