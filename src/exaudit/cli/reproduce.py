@@ -126,6 +126,25 @@ def verify(
     typer.echo("pages, results.json and recipe agree")
 
 
+@app.command()
+def summary(
+    runs: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of runs, or of their pages.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A Markdown file to write, not only to show.")
+    ] = None,
+) -> None:
+    """Several runs side by side: the headline rows beside the paper's, and the verdicts on its claims."""
+    from exaudit._files import replace_file
+    from exaudit.experiments.results import Results
+    from exaudit.experiments.summary import summary_markdown
+
+    page = summary_markdown([Results.read(run) for run in runs])
+    typer.echo(page, nl=False)
+    if out is not None:
+        with replace_file(out) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+
+
 def _experiment(names: Sequence[str], description: str) -> Callable[..., None]:
     def reproduce(
         data: Data = None,

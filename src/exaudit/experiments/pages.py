@@ -19,10 +19,12 @@ from exaudit.experiments.paper_comparison import (
 
 __all__ = [
     "NGRAMS_SHOWN",
+    "NOTHING",
     "claims_markdown",
     "claims_text",
     "experiment_markdown",
     "experiment_text",
+    "number",
     "picture",
     "shown_name",
 ]
@@ -31,6 +33,7 @@ NGRAMS_SHOWN = 5  # of each end: n-grams are words of the corpus, and few of tho
 READ = "Each cell: ours (the paper's, ours less the paper's). P, R, F scores, accuracy and agreement are in percent."
 
 
+NOTHING = "-"
 STUDENT = {
     "uniCNN+S*": "tagger without max-pool",
     "uniCNN+mm": "student+mm",
@@ -47,7 +50,7 @@ STUDENTS = (
 # -- cells ------------------------------------------------------------------------------------------------
 
 
-def _number(value: Value, places: int, *, sign: bool = False) -> str:
+def number(value: Value, places: int, *, sign: bool = False) -> str:
     if value is None:
         return ""
     # Of the digits as they are printed: 49.15 is 49.2, which the nearest binary fraction would not be.
@@ -59,11 +62,11 @@ def _number(value: Value, places: int, *, sign: bool = False) -> str:
 def _cell(row: Row, n: int, column: str) -> str:
     """ours (the paper's, the difference); (the paper's) where we have none."""
     places = digits(column, row.name)
-    ours = "" if row.ours is None else _number(row.ours[n], places)
-    paper = "" if row.paper is None else _number(row.paper[n], places)
+    ours = "" if row.ours is None else number(row.ours[n], places)
+    paper = "" if row.paper is None else number(row.paper[n], places)
     if not ours or not paper or row.differences is None:
         return ours or (f"({paper})" if paper else "")
-    return f"{ours} ({paper}, {_number(row.differences[n], places, sign=True)})"
+    return f"{ours} ({paper}, {number(row.differences[n], places, sign=True)})"
 
 
 def shown_name(name: str, tuned: bool) -> str:
@@ -98,7 +101,7 @@ def _notes(table: Table) -> Iterator[str]:
         if len(row.by_seed) > 1:
             parts = (
                 f"seed {seed}: " + " ".join(
-                    _number(value, digits(column, row.name)) or "-"
+                    number(value, digits(column, row.name)) or "-"
                     for value, column in zip(values, table.columns, strict=True)
                 )
                 for seed, values in row.by_seed.items()
@@ -133,12 +136,12 @@ def _at(ngrams: Sequence[RankedNgram], n: int) -> RankedNgram | None:
 def _ngram_cells(ngram: RankedNgram | None, counted: bool) -> list[str]:
     if ngram is None:
         return [""] * (3 if counted else 2)
-    cells = [ngram.name, _number(ngram.score, 1)]
+    cells = [ngram.name, number(ngram.score, 1)]
     return [*cells, "" if ngram.frequency is None else str(ngram.frequency)] if counted else cells
 
 
 def _points(case: Case) -> str:
-    value, low, high = (_number(v, 1, sign=True) for v in (case.value, case.low, case.high))
+    value, low, high = (number(v, 1, sign=True) for v in (case.value, case.low, case.high))
     return f"{value} [{low}, {high}]"
 
 
