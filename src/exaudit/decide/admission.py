@@ -283,7 +283,9 @@ class Admission:
         return DocumentAdmission(chosen, counts, tokens, limits)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """As ever; the recipe only where it is not the usual one."""
+        value = asdict(self)
+        return value if self.recipe != "stable" else {k: v for k, v in value.items() if k != "recipe"}
 
     @classmethod
     def from_json(cls, value: Any) -> Admission:
