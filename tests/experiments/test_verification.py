@@ -53,7 +53,7 @@ def change(pages: Path, **parts: Any) -> None:
 def test_pages_that_agree(pages: Path) -> None:
     found = verify(pages)
     assert found.faults == ()
-    assert found.facts[0] == "1 steps, encoder none, recipe stable"
+    assert found.facts[0] == "steps: 1, encoder none, recipe stable"
     assert f"commit {'c' * 40}: other sources than these" in found.facts[1]
     for name in ("fce.md", "claims.md"):
         page = (pages / name).read_text()

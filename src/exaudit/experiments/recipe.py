@@ -5,8 +5,9 @@ The paper's is in plain values, with the section that says so; "code" is its rep
 knn fit` and `exaudit admission fit` take each of them by itself, and most of them together with `--recipe paper`.
 
 What still differs: the encoder (BERT large, cased) and the word vectors (300 dimensions) are those that are at hand;
-word embeddings are of whole words, where the code has word pieces; padding and special tokens win no max-pool, and words after the cut at the maximum length score the bias, where the code
-has 0; uniCNN+S* goes on from the epoch of uniCNN, where the code has the one with the best F0.5 of documents.
+word embeddings are of whole words, where the code has word pieces; padding and special tokens win no max-pool, and
+words after the cut at the maximum length score the bias, where the code has 0; uniCNN+S* goes on from the epoch of
+uniCNN, where the code has the one with the best F0.5 of documents.
 """
 
 from __future__ import annotations

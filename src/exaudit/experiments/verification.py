@@ -74,7 +74,7 @@ def verify(folder: Path) -> Verification:
 def _facts(results: Results) -> list[str]:
     used = code_used()
     facts = [
-        f"{len(results.steps)} steps, encoder {results.settings.encoder_name}, recipe {results.settings.recipe}"
+        f"steps: {len(results.steps)}, encoder {results.settings.encoder_name}, recipe {results.settings.recipe}"
     ]
     for code in results.code:
         same = (
