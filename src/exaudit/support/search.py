@@ -22,7 +22,7 @@ from exaudit._device import pick_device
 from exaudit.errors import SettingError, SupportError
 from exaudit.support.autotune import choose_projection
 from exaudit.support.projection import Projection, Sketch
-from exaudit.support.rows import Rows, as_tensor
+from exaudit.support.rows import Rows, Sketches, as_tensor
 
 __all__ = ["ExactSearch"]
 
@@ -77,6 +77,10 @@ class ExactSearch:
     @property
     def width(self) -> int:
         return self._base.width
+
+    @property
+    def device(self) -> torch.device:
+        return self._device
 
     @property
     def directions_(self) -> int:
@@ -139,6 +143,17 @@ class ExactSearch:
                 distances[some] = (squared.sqrt() / projection.scale).float().cpu().numpy()
                 rows[some] = nearest.cpu().numpy()
         return distances, rows
+
+    def adopt(self, known: Sketches, rows: NDArray[np.int64]) -> None:
+        """Use sketches that were made before of the vectors of these rows; before any are added."""
+        with torch.inference_mode():
+            self._base.adopt(known.to(self._device), torch.from_numpy(rows))
+        self._projection = self._base.sketches().projection
+
+    def sketches(self) -> Sketches:
+        """Of the rows that the search began with, for another search of the same vectors."""
+        self._fitted()
+        return self._base.sketches()
 
     def _narrow(self, batch: _Batch, seeds: Tensor, seed_rows: Tensor) -> None:
         """A first reach for each query: its distance to k rows of a sample, the nearest by their bounds."""
