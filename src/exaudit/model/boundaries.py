@@ -49,7 +49,8 @@ def boundaries_of(job: Job, trained: Trained) -> Boundaries:
     outputs, scores = zip(*scored(head, dev), strict=True)
     of_class = dev.class_targets(head.config.classes)  # (D, K)
     zero, flat = _zero(head), (0.0,) * of_class.shape[1]
-    if settings.loss == "token" and settings.boundary != "zero":  # tuned on dev, as in the paper
+    tuned = training.stable and settings.boundary != "zero"  # the paper's code tunes none
+    if settings.loss == "token" and tuned:
         truth = np.concatenate(dev.token_targets or [])  # (W, K)
         return Boundaries(_each(best_offset, np.concatenate(scores), truth), flat)
     if training.by_tokens:
