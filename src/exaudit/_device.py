@@ -9,7 +9,7 @@ import torch
 
 from exaudit.errors import SettingError
 
-__all__ = ["PRECISIONS", "check_precision", "pick_device", "pick_precision", "rounded_products"]
+__all__ = ["PRECISIONS", "check_precision", "has_bfloat16", "pick_device", "pick_precision", "rounded_products"]
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 _CPU_PROBES = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")  # torch's own; some versions lack them
@@ -42,10 +42,11 @@ def pick_precision(name: str, device: torch.device) -> str:
     check_precision(name)
     if name != "auto":
         return name
-    return "bfloat16" if _has_bfloat16(device) else "float32"
+    return "bfloat16" if has_bfloat16(device) else "float32"
 
 
-def _has_bfloat16(device: torch.device) -> bool:
+def has_bfloat16(device: torch.device) -> bool:
+    """Whether it multiplies bfloat16 faster than float32, and not merely somehow."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]

@@ -34,7 +34,7 @@ def made(request: pytest.FixtureRequest, encoded: Model, tmp_path: Path) -> str:
     """The precision of the support set of a model folder, on a machine that would choose it."""
     save_model(encoded, tmp_path / "model")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_device, "_has_bfloat16", lambda device: request.param == "bfloat16")
+        patch.setattr(_device, "has_bfloat16", lambda device: request.param == "bfloat16")
         Auditor.open(tmp_path / "model", device="cpu").build(SUPPORT)
     return str(request.param)
 
@@ -42,7 +42,7 @@ def made(request: pytest.FixtureRequest, encoded: Model, tmp_path: Path) -> str:
 def test_queries_are_read_in_the_precision_of_the_set(
     monkeypatch: pytest.MonkeyPatch, made: str, encoded: Model, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(_device, "_has_bfloat16", lambda device: made == "float32")  # the other machine
+    monkeypatch.setattr(_device, "has_bfloat16", lambda device: made == "float32")  # the other machine
     auditor = Auditor.open(tmp_path / "model", device="cpu")
     told = f"made in {made}, so texts are read in {made}, not in {OTHER[made]}"
     with pytest.warns(PrecisionWarning, match=told):

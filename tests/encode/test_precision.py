@@ -20,7 +20,7 @@ DOCUMENTS = [["The", "cat", "sat", "on", "a", "bad", "movie", "."], ["cats", "sa
 @pytest.fixture(params=[True, False], ids=["with bfloat16", "without"])
 def has(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """A machine with bfloat16, or without."""
-    monkeypatch.setattr(_device, "_has_bfloat16", lambda device: request.param)
+    monkeypatch.setattr(_device, "has_bfloat16", lambda device: request.param)
     return bool(request.param)
 
 

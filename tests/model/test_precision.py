@@ -20,7 +20,7 @@ DOCUMENTS = reviews(10, seed=3)
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, *, has_bfloat16: bool) -> None:
-    monkeypatch.setattr(_device, "_has_bfloat16", lambda device: has_bfloat16)
+    monkeypatch.setattr(_device, "has_bfloat16", lambda device: has_bfloat16)
 
 
 def labeler(folder: Path, **options: Any) -> Labeler:

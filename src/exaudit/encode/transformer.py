@@ -135,6 +135,8 @@ class Transformer:
 
     def at(self, precision: str) -> Transformer:
         """The same encoder, weights and all, that reads in another precision."""
+        if precision == self.precision:
+            return self
         other = copy.copy(self)
         other.precision, other.dtype = precision, pick_precision(precision, self.device)
         return other
