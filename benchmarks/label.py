@@ -1,10 +1,11 @@
 """Labelling against the bare encoder, side by side in one run.
 
-of_encoder          documents a second of `Model.iter_label` with precision auto, over those of the Transformer alone, in
-                    float32, on length-sorted batches (its forward pass and nothing else)
+of_encoder          documents a second of `Model.iter_label` with precision auto, over those of the Transformer alone,
+                    in float32, on length-sorted batches (its forward pass and nothing else)
 of_encoder_float32  the same with precision float32
 precision           what auto is on this machine
-sorted_vs_naive     the Transformer alone on length-sorted batches, over fixed batches in file order, padded to the longest
+sorted_vs_naive     the Transformer alone on length-sorted batches, over fixed batches in file order, padded to the
+                    longest
 
     python benchmarks/label.py [--documents 500]
 """

@@ -9,7 +9,14 @@ import torch
 
 from exaudit.errors import SettingError
 
-__all__ = ["PRECISIONS", "check_precision", "has_bfloat16", "pick_device", "pick_precision", "rounded_products"]
+__all__ = [
+    "PRECISIONS",
+    "check_precision",
+    "has_bfloat16",
+    "pick_device",
+    "pick_precision",
+    "rounded_products",
+]
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 _CPU_PROBES = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")  # torch's own; some versions lack them

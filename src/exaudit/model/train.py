@@ -137,8 +137,9 @@ def _check_effects(settings: Settings, init: Model | None) -> None:
     if settings.encoder == "none":
         if settings.tune_encoder:
             raise SettingError("there is no encoder to tune: `tune_encoder` cannot go with `encoder=none`")
-        for name, default in (("layers", None), ("max_length", None), ("precision", "auto")):
-            if getattr(settings, name) != default:
+        idle = (("layers", [None]), ("max_length", [None]), ("precision", ["auto", "float32"]))
+        for name, values in idle:
+            if getattr(settings, name) not in values:
                 raise SettingError(f"`{name}` is about an encoder, and `encoder=none` has none; leave it out")
     if settings.vocabulary == 0 and settings.word_vectors is not None:
         raise SettingError("`word_vectors` are for words with an embedding, and `vocabulary=0` has none")
