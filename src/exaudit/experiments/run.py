@@ -215,6 +215,7 @@ class Run:
         settings: dict[str, Any] = {
             "tokens": "whitespace",
             "passage": 0,  # as in the paper
+            "precision": "float32",  # the same figures on every machine
             "recipe": recipe.name,
             **recipe.model,
             **recipe.by_loss.get(given.get("loss", "document"), {}),

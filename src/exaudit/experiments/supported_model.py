@@ -77,7 +77,8 @@ class SupportedModel:
         (self._names,) = model.labels.views  # the experiments all have two classes
         labels = (self._names.negative, self._names.positive)
         self._model = model
-        self._auditor = Auditor(model, MemorySupportSet.create(width=model.width, labels=labels))
+        exemplars = MemorySupportSet.create(width=model.width, labels=labels, precision=model.precision)
+        self._auditor = Auditor(model, exemplars)
         self._auditor.build(support)
 
     def add(self, documents: Sequence[Document]) -> None:

@@ -38,7 +38,7 @@ def load_encoder(settings: Settings) -> Transformer | None:
         settings.encoder,
         layers=layers,
         device=settings.device,
-        dtype=settings.precision,
+        precision=settings.encoder_precision,
         max_length=settings.max_length,
     )
 

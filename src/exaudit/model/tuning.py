@@ -81,7 +81,7 @@ def tune_or_resume(
             str(kept),
             layers=encoder.layers,
             device=encoder.device,
-            dtype=encoder.dtype,
+            precision=encoder.precision,
             max_length=encoder.max_length,
         )
     return Tuned(encoder, head, asdict(config))
@@ -91,7 +91,7 @@ def _identity(
     encoder: Transformer, head: Head, data: Split, config: TuningConfig, groups: list[str] | None
 ) -> str:
     """Tells what was tuned, and on what, so that a run only goes on with its own work."""
-    reader = [encoder.fingerprint, list(encoder.layers), encoder.max_length, encoder.dtype]
+    reader = [encoder.fingerprint, list(encoder.layers), encoder.max_length, encoder.precision]
     told = [reader, head.config.to_json(), asdict(config), groups]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode() + data.labels.targets.tobytes())
     for document in data.documents:
