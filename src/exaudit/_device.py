@@ -9,7 +9,7 @@ import torch
 
 from exaudit.errors import SettingError
 
-__all__ = ["pick_device", "rounded_products"]
+__all__ = ["has_bfloat16", "pick_device", "rounded_products"]
 
 
 def pick_device(name: str | torch.device = "auto") -> torch.device:
@@ -27,11 +27,20 @@ def pick_device(name: str | torch.device = "auto") -> torch.device:
     return device
 
 
+def has_bfloat16(device: torch.device) -> bool:
+    """Whether it multiplies bfloat16 faster than float32, and not merely somehow."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
 @contextmanager
-def rounded_products(device: torch.device) -> Iterator[None]:
-    """Let a GPU round what it multiplies to TF32, where the noise of training is larger than that."""
+def rounded_products(device: torch.device, dtype: str = "float32") -> Iterator[None]:
+    """Round what is multiplied, where the noise of training is larger than that: to TF32 on a GPU; on a CPU to
+    bfloat16, if that is the `dtype`."""
     if device.type != "cuda":
-        yield
+        with torch.autocast(device.type, torch.bfloat16, enabled=dtype == "bfloat16"):
+            yield
         return
     matmul = torch.backends.cuda.matmul
     name, rounded = ("fp32_precision", "tf32") if hasattr(matmul, "fp32_precision") else ("allow_tf32", True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exaudit.cli.options import Device, say
+from exaudit.cli.options import Device, say, tuning_line
 from exaudit.cli.reading import PANEL, Reading, reads
 
 if TYPE_CHECKING:
@@ -326,8 +326,8 @@ def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:
 
 
 def _report(record: dict[str, Any], epochs: int) -> None:
-    if "tuning_epoch" in record:
-        say(f"tuning ({record['tuning']}), epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
+    if line := tuning_line(record):
+        say(line)
         return
     document = record["document"]
     line = f"epoch {record['epoch']:>2}/{epochs}  loss {record['loss']:.4f}  dev f1 {document['f1']:.4f}"

@@ -67,7 +67,7 @@ class _FilterMax(torch.autograd.Function):
         values, rows = segment_max(responses(vectors, embedded, weight, bias), bounds)
         ctx.save_for_backward(vectors, embedded, weight, rows)
         ctx.mark_non_differentiable(rows)
-        return values, rows
+        return values.to(vectors.dtype), rows  # its gradient is taken without rounding
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:

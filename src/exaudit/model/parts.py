@@ -39,6 +39,7 @@ def load_encoder(settings: Settings) -> Transformer | None:
         device=settings.device,
         dtype=settings.precision,
         max_length=settings.max_length,
+        plain=settings.tune_encoder and pick_device(settings.device).type == "cpu",
     )
 
 
