@@ -76,7 +76,12 @@ def train(
         ),
     ] = None,
     bf16: Annotated[
-        bool, typer.Option("--bf16", help="Run the encoder in bfloat16 on a GPU.", rich_help_panel=ENCODER)
+        bool,
+        typer.Option(
+            "--bf16",
+            help="Run the encoder in bfloat16, on a GPU or a CPU that has it.",
+            rich_help_panel=ENCODER,
+        ),
     ] = False,
     cache: Annotated[
         Path | None, typer.Option(help="Folder of the feature cache.", rich_help_panel=ENCODER)

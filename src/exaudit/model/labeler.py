@@ -91,7 +91,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     device
         "auto", "cpu" or "cuda".
     precision
-        "bfloat16" runs the encoder in half precision on a GPU.
+        "bfloat16" runs the encoder, and tunes it, in half precision, on a GPU or a CPU that has it.
     cache
         Folder of the feature cache; None takes the usual place, "" keeps features in memory.
 
