@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 import exaudit.head.tuning as tuning
-from exaudit._device import has_bfloat16
+from exaudit._device import pick_precision
 from exaudit.benchmark.task import Task, read_tasks, sample_task
 from exaudit.benchmark.words import measure_model
 from exaudit.data.sample import sample_documents
@@ -36,11 +36,11 @@ from exaudit.head.tuning import TuningConfig, tune
 from exaudit.model.settings import Settings
 from exaudit.model.train import train
 
-PRECISION = "bfloat16" if has_bfloat16(torch.device("cpu")) else "float32"
+PRECISION = pick_precision("auto", torch.device("cpu"))
 WAYS: dict[str, dict[str, Any]] = {
     "padded": {"plain": False},
     "float32": {"plain": True},
-    "now": {"plain": True, "dtype": PRECISION},
+    "now": {"plain": True, "precision": PRECISION},
 }
 STAGES: dict[str, tuple[tuple[int, ...], str, str]] = {
     "teacher": ((1, 2, 3, 4, 5, 6), "max", "document+min-max"),

@@ -1,4 +1,4 @@
-"""Where tensors live: the one place that decides between CPU and CUDA."""
+"""Where tensors live, and in what precision: the one place that decides between CPU and CUDA, float32 and bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import torch
 
 from exaudit.errors import SettingError
 
-__all__ = ["has_bfloat16", "pick_device", "rounded_products"]
+__all__ = ["PRECISIONS", "check_precision", "pick_device", "pick_precision", "rounded_products"]
+
+PRECISIONS = ("auto", "float32", "bfloat16")
+_CPU_PROBES = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")  # torch's own; some versions lack them
 
 
 def pick_device(name: str | torch.device = "auto") -> torch.device:
@@ -27,11 +30,27 @@ def pick_device(name: str | torch.device = "auto") -> torch.device:
     return device
 
 
-def has_bfloat16(device: torch.device) -> bool:
-    """Whether it multiplies bfloat16 faster than float32, and not merely somehow."""
+def check_precision(name: str) -> None:
+    """Refuse a precision that there is not."""
+    if name not in PRECISIONS:
+        raise SettingError(f"`precision` is {name!r}; use {', '.join(PRECISIONS[:-1])} or {PRECISIONS[-1]}")
+
+
+def pick_precision(name: str, device: torch.device) -> str:
+    """`auto` is bfloat16 where the hardware multiplies in it, else float32. Both work everywhere: without such hardware
+    bfloat16 is emulated, slowly."""
+    check_precision(name)
+    if name != "auto":
+        return name
+    return "bfloat16" if _has_bfloat16(device) else "float32"
+
+
+def _has_bfloat16(device: torch.device) -> bool:
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    if device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return False
+    return any(getattr(torch.cpu, probe, bool)() for probe in _CPU_PROBES)
 
 
 @contextmanager

@@ -71,7 +71,7 @@ OUT_OF_RANGE = [
 NO_EFFECT = {
     f"{TRAIN} --layers 1,2": "--layers is about an encoder, and --encoder none has none",
     f"{TRAIN} --max-length 5": "--max-length is about an encoder",
-    f"{TRAIN} --bf16": "--encoder none runs no encoder: --bf16 has no effect",
+    f"{TRAIN} --precision auto": "--encoder none runs no encoder: --precision has no effect",
     f"{TRAIN} --cache here": "--cache has no effect",
     f"{TRAIN} --tune-encoder": "--tune-encoder cannot go with --encoder none",
     f"{TRAIN} --pretrain": "--pretrain goes with --tune-encoder",

@@ -32,12 +32,11 @@ def fit(bert: Path, precision: str = "float32", **options: Any) -> Labeler:
 def test_a_stopped_run_ends_like_one_that_was_not(
     bert: Path, tmp_path: Path, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exaudit.encode.transformer.has_bfloat16", lambda device: True)
     turns: list[str] = []
 
     def stopped(encoder: Transformer, *arguments: Any, **options: Any) -> None:
         assert encoder.packs
-        turns.append(encoder.dtype)
+        turns.append(encoder.tuning_dtype)
         if len(turns) == 2:
             raise KeyboardInterrupt
         tune(encoder, *arguments, **options)
@@ -53,7 +52,7 @@ def test_a_stopped_run_ends_like_one_that_was_not(
 
 def test_the_time_to_go_is_told_before_the_first_epoch_ends_or_soon_after(bert: Path) -> None:
     told: list[dict[str, Any]] = []
-    fit(bert, report=told.append)
+    fit(bert, "float32", report=told.append)
     (place,) = (n for n, record in enumerate(told) if "seconds_to_go" in record)
     assert told[place]["precision"] == "float32"
     assert told[place]["seconds_to_go"] > 0

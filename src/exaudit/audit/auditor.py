@@ -28,7 +28,7 @@ from exaudit.data.labels import LabelSet
 from exaudit.decide.admission import AdmissionKind
 from exaudit.decide.knn import Kind
 from exaudit.decide.neighbours import Neighbours
-from exaudit.errors import SettingError, SupportError
+from exaudit.errors import PrecisionWarning, SettingError, SupportError
 from exaudit.model.documents import as_documents
 from exaudit.model.model import Model
 from exaudit.model.scores import Scores, TokenScores
@@ -70,13 +70,15 @@ class Auditor:
         place: ModelPlace | None = None,
         device: str = "auto",
         encoder: str | None = None,
+        precision: str | None = None,
         stream: bool = False,
     ) -> None:
         """A model and a support set at hand; use `open` for those of a model folder."""
         if place is None and (model is None or support is None):
             raise SettingError("an Auditor needs a model and a support set; or use Auditor.open(folder)")
-        self._place, self._model, self._support = place, model, support
-        self._device, self._encoder, self._stream = device, encoder, stream
+        self._place, self._support = place, support
+        self._device, self._encoder, self._precision, self._stream = device, encoder, precision, stream
+        self._model = model if model is None or support is None else _alike(model, support)
         self._neighbourhood: Neighbourhood | None = None
         self._knn: FittedKNN | None = None
         self._admission: FittedAdmission | None = None
@@ -90,6 +92,7 @@ class Auditor:
         support: str | os.PathLike[str] | None = None,
         device: str = "auto",
         encoder: str | None = None,
+        precision: str | None = None,
         stream: bool = False,
     ) -> Auditor:
         """The auditor of a model folder. Weights, support set and vectors are read when first needed.
@@ -104,17 +107,26 @@ class Auditor:
             auto, cpu or cuda.
         encoder
             Where the model's Transformer is now, if it has moved.
+        precision
+            What the Transformer reads in, if not what the model says, until there is a support set: texts are read in
+            the precision of the set that they are compared with.
         stream
             Leave the vectors on disk and search them in blocks.
         """
-        return cls(place=ModelPlace.of(model, support), device=device, encoder=encoder, stream=stream)
+        place = ModelPlace.of(model, support)
+        return cls(place=place, device=device, encoder=encoder, precision=precision, stream=stream)
 
     @property
     def model(self) -> Model:
+        """The model, which reads texts in the precision of the support set."""
         with self._lock:
             if self._model is None:
                 assert self._place is not None
-                self._model = self._place.load_model(device=self._device, encoder=self._encoder)
+                model = self._place.load_model(
+                    device=self._device, encoder=self._encoder, precision=self._precision
+                )
+                there = self._support is not None or self._place.has_support()
+                self._model = _alike(model, self.support) if there else model
             return self._model
 
     @property
@@ -425,7 +437,9 @@ class Auditor:
         labelled = edits.labelled(documents, self.model)
         if self._support is None and self._place is not None and not self._place.has_support():
             self.model.label(labelled[:1], exemplars=True)  # a model without exemplars says so first
-            self._support = self._place.create_support(dtype=dtype or "float32", author=author, reason=reason)
+            self._support = self._place.create_support(
+                dtype=dtype or "float32", precision=self.model.precision, author=author, reason=reason
+            )
         elif dtype not in (None, self.support.header.dtype):
             raise SettingError(
                 f"the support set keeps its vectors as {self.support.header.dtype}; leave out `dtype`, or remove the "
@@ -563,3 +577,16 @@ class Auditor:
             use_count=use_count,
             support_version=self.support.version,
         )
+
+
+def _alike(model: Model, support: SupportSet) -> Model:
+    """The model, made to read in the precision of a support set: vectors of two precisions are not to be compared."""
+    precision = support.header.precision
+    if model.encoder is None or model.precision == precision:
+        return model
+    warnings.warn(
+        f"the support set was made in {precision}, so texts are read in {precision}, not in {model.precision}",
+        PrecisionWarning,
+        stacklevel=4,
+    )
+    return model.at(precision)

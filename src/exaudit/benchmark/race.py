@@ -61,7 +61,7 @@ class RaceSettings:
         Each is a race of its own.
     """
 
-    model: Settings = field(default_factory=lambda: Settings(tune_encoder=True))
+    model: Settings = field(default_factory=lambda: Settings(tune_encoder=True, precision="float32"))
     methods: tuple[str, ...] = METHODS
     documents: int = 200
     seeds: tuple[int, ...] = (0,)
@@ -294,7 +294,7 @@ class Heat:
             own.encoder,
             layers=[depth(own.encoder)],
             device=own.device,
-            dtype=own.precision,
+            precision=own.precision,
             max_length=own.max_length,
         )
         documents = [document.recut(own.tokens) for document in task.train]

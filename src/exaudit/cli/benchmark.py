@@ -66,7 +66,7 @@ def words(
     from exaudit.data.words import check_cut
     from exaudit.model.settings import Settings
 
-    settings = Settings(encoder=encoder, device=device)
+    settings = Settings(encoder=encoder, precision="float32", device=device)
     if tokens is not None:
         check_cut(tokens)
     numbers = _numbers(seeds)
@@ -99,7 +99,7 @@ def explainers(
     ] = 200,
     seeds: Annotated[str, typer.Option(help="Each trains our model and the classifier once.")] = "0",
     encoder: Annotated[str, typer.Option(help="minilm, a folder or a hub name.")] = "minilm",
-    precision: Annotated[str, typer.Option(help="float32; on a GPU also bfloat16.")] = "float32",
+    precision: Annotated[str, typer.Option(help="float32, bfloat16 or auto.")] = "float32",
     limit: Limit = None,
     device: Device = "auto",
 ) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "Device",
     "Encoder",
     "Model",
+    "Precision",
     "PreviewFile",
     "PreviewRule",
     "Reason",
@@ -45,6 +46,13 @@ Model = Annotated[
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Encoder = Annotated[str | None, typer.Option(help="Where the model's Transformer is now, if it has moved.")]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        help="What the encoder reads in: auto (bfloat16 where the hardware has it), float32 or bfloat16; by default as "
+        "the model was trained. Texts that are compared with a support set are read in its precision."
+    ),
+]
 SupportAt = Annotated[
     str | None,
     typer.Option("--support", help="Where the support set is; by default support/ in the model folder."),

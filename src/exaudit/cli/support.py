@@ -17,6 +17,7 @@ from exaudit.cli.options import (
     Device,
     Encoder,
     Model,
+    Precision,
     PreviewFile,
     PreviewRule,
     Reason,
@@ -70,10 +71,11 @@ def build(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
+    precision: Precision = None,
 ) -> None:
     """Make the support set: an exemplar for every token of FILE. A stopped build goes on when run again."""
     documents = reading.read(file, need_labels=True)
-    with opened(model, support, device=device, encoder=encoder) as auditor:
+    with opened(model, support, device=device, encoder=encoder, precision=precision) as auditor:
         edit = auditor.build(
             _prefixed(documents, id_prefix),
             everything=replace,

@@ -75,14 +75,14 @@ def train(
             rich_help_panel=ENCODER,
         ),
     ] = None,
-    bf16: Annotated[
-        bool,
+    precision: Annotated[
+        str,
         typer.Option(
-            "--bf16",
-            help="Run the encoder in bfloat16, on a GPU or a CPU that has it.",
+            help="What the encoder reads in: float32, bfloat16, or auto: bfloat16 on CPUs and GPUs that have it, "
+            "float32 elsewhere, with --recipe paper, and while the encoder is tuned on a GPU.",
             rich_help_panel=ENCODER,
         ),
-    ] = False,
+    ] = "auto",
     cache: Annotated[
         Path | None, typer.Option(help="Folder of the feature cache.", rich_help_panel=ENCODER)
     ] = None,
@@ -184,7 +184,7 @@ def train(
         positive=positive,
         seed=seed,
         device=device,
-        precision="bfloat16" if bf16 else "float32",
+        precision=precision,
         cache=None if cache is None else str(cache),
     )
     _refuse_what_has_no_effect(context, settings, overwrite=overwrite)
@@ -254,7 +254,7 @@ def _refuse_what_has_no_effect(context: typer.Context, settings: Settings, *, ov
 
     no_encoder, tuned = settings.encoder == "none", settings.tune_encoder and settings.encoder != "none"
     cases = {
-        "`encoder=none` runs no encoder": (no_encoder, ["bf16", "cache"]),
+        "`encoder=none` runs no encoder": (no_encoder, ["precision", "cache"]),
         "`tune_encoder` leaves word embeddings out": (tuned, ["vocabulary", "word_dimension"]),
         "`vocabulary=0` leaves word embeddings out": (settings.vocabulary == 0, ["word_dimension"]),
         "`word_vectors` have a width of their own": (settings.word_vectors is not None, ["word_dimension"]),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from exaudit._arrays import ranges
-from exaudit._device import has_bfloat16, pick_device
+from exaudit._device import pick_device, pick_precision
 from exaudit._files import read_json
 from exaudit._progress import progress
 from exaudit.encode.bert import Bert, read_bert
@@ -56,7 +56,7 @@ class Transformer:
         *,
         layers: tuple[int, ...],
         device: torch.device,
-        dtype: str,
+        precision: str,
         max_length: int | None,
         fingerprint: str,
     ) -> None:
@@ -66,7 +66,7 @@ class Transformer:
         self.module = module.to(device).eval()
         self.layers = layers
         self.device = device
-        self.dtype = dtype
+        self.precision, self.dtype = precision, pick_precision(precision, device)
         self.max_length = max_length
         self.hidden: int = self.module.config.hidden_size
         self.dimension = len(layers) * self.hidden
@@ -88,7 +88,7 @@ class Transformer:
         *,
         layers: Sequence[int] | None = None,
         device: str | torch.device = "auto",
-        dtype: str = "float32",
+        precision: str = "float32",
         max_length: int | None = None,
         download: bool = True,
         expected: str | None = None,
@@ -98,14 +98,12 @@ class Transformer:
 
         Without `download` the hub is not asked for an encoder that is not on this machine. Files without the
         `expected` fingerprint are refused before anything in them is believed. With `plain`, a BERT is read without
-        Transformers, the library: that is quicker by seconds, and the vectors are the same.
+        Transformers, the library: that is quicker by seconds, and the vectors are the same. A `precision` of auto is
+        bfloat16 where the hardware has it, else float32: `dtype` tells.
         """
         name = fspath(name)
         where = pick_device(device)
-        if dtype not in ("float32", "bfloat16"):
-            raise SettingError(f"dtype is {dtype!r}; use float32 or bfloat16")
-        if dtype == "bfloat16" and not has_bfloat16(where):
-            raise SettingError("this machine has no fast bfloat16; use float32")
+        pick_precision(precision, where)  # a wrong one is told before anything is read
         if max_length is not None and max_length < 1:
             raise SettingError(f"max_length is {max_length}; give a number of word pieces, at least 1")
         folder = locate(name, download=download)
@@ -119,7 +117,7 @@ class Transformer:
         _cut(module, max(chosen))
         return cls(
             name, folder, module, Tokenizer(tokenizer),
-            layers=chosen, device=where, dtype=dtype, max_length=max_length, fingerprint=found,
+            layers=chosen, device=where, precision=precision, max_length=max_length, fingerprint=found,
         )  # fmt: skip
 
     @property
@@ -136,6 +134,11 @@ class Transformer:
         """Before tuning: let an uncased encoder learn to tell words by their shapes."""
         if self.tokenizer.uncased and not self.reads_shapes:
             add_shapes(self.module)
+
+    @property
+    def tuning_dtype(self) -> str:
+        """What it is tuned in: what it reads in, but on a GPU float32 unless bfloat16 was asked for by name."""
+        return "float32" if self.precision == "auto" and self.device.type != "cpu" else self.dtype
 
     @property
     def packs(self) -> bool:
@@ -163,6 +166,12 @@ class Transformer:
             with torch.no_grad():
                 whole[chosen] = table.weight
             table.weight, self._rows = whole, None
+
+    def at(self, precision: str) -> Transformer:
+        """The same encoder, weights and all, that reads in another precision."""
+        other = copy.copy(self)
+        other.precision, other.dtype = precision, pick_precision(precision, self.device)
+        return other
 
     def copy(self, layers: Sequence[int] | None = None) -> Transformer:
         """The same encoder, perhaps with other layers, to be tuned without changing this one."""
@@ -310,8 +319,12 @@ class Transformer:
         )  # (T, D)
 
     def autocast(self) -> Any:
-        """bfloat16 by autocast, so that the weights stay float32 for tuning and saving."""
-        return torch.autocast(self.device.type, torch.bfloat16) if self.dtype == "bfloat16" else nullcontext()
+        """bfloat16 by autocast: weights stay float32 for tuning and saving, and so do residual sums and norms.
+
+        That costs no time (all products are in bfloat16), and halves the distance to float32.
+        """
+        dtype = self.tuning_dtype if self.module.training else self.dtype
+        return torch.autocast(self.device.type, torch.bfloat16) if dtype == "bfloat16" else nullcontext()
 
     def _version(self) -> int:
         return sum(parameter._version for parameter in self.module.parameters())

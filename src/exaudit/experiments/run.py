@@ -195,6 +195,7 @@ class Run:
             "epochs": own.epochs,
             "seed": self.seed,
             "passage": 0,  # as in the paper
+            "precision": "float32",  # the same figures on every machine
             # The paper's, unless there are token labels to tune it with; rows with another one say so.
             "boundary": None if settings.get("loss") == "token" else "zero",
         }

@@ -34,7 +34,9 @@ class TunableEncoder(Protocol):
     """What tuning needs of `exaudit.encode.transformer.Transformer`."""
 
     module: nn.Module
-    dtype: str
+
+    @property
+    def tuning_dtype(self) -> str: ...
 
     def tunable(self, token_lists: Sequence[Sequence[str]]) -> AbstractContextManager[DocumentFeatures]: ...
 
@@ -130,7 +132,7 @@ def _epoch(
         for start in range(0, len(order), config.batch_size):
             indices = order[start : start + config.batch_size]
             optimizer.zero_grad()
-            with rounded_products(device, encoder.dtype):
+            with rounded_products(device, encoder.tuning_dtype):
                 loss = _loss(head, data, indices.tolist(), config, generator)
                 loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(weights, config.clip)
@@ -140,7 +142,9 @@ def _epoch(
             words = config.readings * int(data.word_counts[indices].sum())
             course.step(words, wait=losses[-1].item)
             bar.update(words)
-    return check_finite(float(torch.stack(losses).mean()), epoch, "tune in full precision")
+    return check_finite(
+        float(torch.stack(losses).mean()), epoch, "tune in full precision (`precision=float32`)"
+    )
 
 
 def _order(draws: np.random.Generator, count: int, groups: Sequence[str] | None) -> npt.NDArray[np.int64]:

@@ -112,7 +112,8 @@ def _encoder(encoder: dict[str, Any] | None, record: dict[str, Any]) -> str:
         return "none (word embeddings only)"
     kind = "tuned, in this folder" if encoder["name"] == "encoder" else f"{_plain(encoder['name'])}, frozen"
     layers = ", ".join(map(str, encoder["layers"]))
-    return f"{kind}; layers {layers}; fingerprint `{encoder['fingerprint'][:16]}`"
+    precision = f"; in {record['precision']}" if record.get("precision") else ""  # 0.1 did not tell
+    return f"{kind}; layers {layers}{precision}; fingerprint `{encoder['fingerprint'][:16]}`"
 
 
 def _words(description: dict[str, Any], labels: LabelSet) -> list[str]:

@@ -77,6 +77,15 @@ class Model:
         return self.head.weight.device
 
     @property
+    def precision(self) -> str:
+        """float32 or bfloat16: what its encoder reads in, here and now."""
+        return "float32" if self.encoder is None else self.encoder.dtype
+
+    def at(self, precision: str) -> Model:
+        """The same model, weights and all, whose encoder reads in another precision."""
+        return self if self.encoder is None else replace(self, encoder=self.encoder.at(precision))
+
+    @property
     def width(self) -> int:
         """M, the length of an exemplar vector."""
         return self.head.config.filters * len(self.head.config.widths)

@@ -37,7 +37,7 @@ def load_encoder(settings: Settings) -> Transformer | None:
         settings.encoder,
         layers=layers,
         device=settings.device,
-        dtype=settings.precision,
+        precision=settings.encoder_precision,
         max_length=settings.max_length,
         plain=settings.tune_encoder and pick_device(settings.device).type == "cpu",
     )

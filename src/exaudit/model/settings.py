@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from exaudit._device import check_precision
 from exaudit.data.words import check_cut
 from exaudit.errors import SettingError
 from exaudit.head.network import POOLS
@@ -58,11 +59,12 @@ class Settings:
     positive: str | None = None
     seed: int = 0
     device: str = "auto"
-    precision: str = "float32"
+    precision: str = "auto"
     cache: str | None = None
 
     def __post_init__(self) -> None:
         check_cut(self.tokens)
+        check_precision(self.precision)
         for name, least in LEAST.items():
             value = getattr(self, name)
             if value is not None and not value >= least:
@@ -120,6 +122,11 @@ class Settings:
             return self.passage
         plain = self.recipe == "stable" and not self.tune_encoder and tuple(self.widths) == (1,)
         return PASSAGE if plain else 0
+
+    @property
+    def encoder_precision(self) -> str:
+        """What the encoder reads in; the paper's figures stay the same on every machine."""
+        return "float32" if self.precision == "auto" and self.recipe == "paper" else self.precision
 
     @property
     def word_boundary(self) -> str:

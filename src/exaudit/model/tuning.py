@@ -63,7 +63,11 @@ def course_of(job: Job, encoder: Transformer, tuned: int, *, sweeps: int) -> Cou
     report, dev = job.options.report, job.dev.labels.word_counts
     swept = min(WORDS, DOCUMENTS * int(dev.mean())) * 2 * len(SHARES)  # by each sweep, at most
     encoded = int(job.data.labels.word_counts.sum() + 3 * dev.sum()) + sweeps * swept
-    how = {"device": str(encoder.device), "threads": torch.get_num_threads(), "precision": encoder.dtype}
+    how = {
+        "device": str(encoder.device),
+        "threads": torch.get_num_threads(),
+        "precision": encoder.tuning_dtype,
+    }
     tell = None if report is None else lambda seconds: report({"seconds_to_go": seconds, **how})
     return Course(tuned, encoded, tell)
 
@@ -103,18 +107,24 @@ def tune_or_resume(
             str(kept),
             layers=encoder.layers,
             device=encoder.device,
-            dtype=encoder.dtype,
+            precision=encoder.precision,
             max_length=encoder.max_length,
             plain=isinstance(encoder.module, Bert),
         )
-    return Tuned(encoder, head, {**asdict(config), "precision": encoder.dtype})
+    return Tuned(encoder, head, {**asdict(config), "precision": encoder.tuning_dtype})
 
 
 def _identity(
     encoder: Transformer, head: Head, data: Split, config: TuningConfig, groups: list[str] | None
 ) -> str:
     """Tells what was tuned, and on what, so that a run only goes on with its own work."""
-    reader = [encoder.fingerprint, list(encoder.layers), encoder.max_length, encoder.dtype]
+    reader = [
+        encoder.fingerprint,
+        list(encoder.layers),
+        encoder.max_length,
+        encoder.precision,
+        encoder.tuning_dtype,
+    ]
     told = [reader, head.config.to_json(), asdict(config), groups]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode() + data.labels.targets.tobytes())
     for document in data.documents:
