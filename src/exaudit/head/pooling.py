@@ -21,7 +21,7 @@ def responses(vectors: Tensor, embedded: Tensor | None, weight: Tensor, bias: Te
     width = vectors.shape[1]
     h = torch.addmm(bias, vectors, weight[:, :width].t())  # (T, M)
     if embedded is not None:
-        h = h.addmm_(embedded, weight[:, width:].t())  # (T, M)
+        h = h.addmm_(embedded.to(h.dtype), weight[:, width:].t().to(h.dtype))  # (T, M) rounded as h may be
     return h
 
 
