@@ -129,11 +129,15 @@ def best_offset(
     return float(middle if middle < scores[best] else below[best])  # neighbouring floats have no middle
 
 
-def expected_offset(log_odds: NDArray[np.floating], beta: float = 1.0) -> float:
+def expected_offset(log_odds: NDArray[np.floating], beta: float = 1.0, labelled: float = 1.0) -> float:
     """The decision boundary with the highest F_beta to be expected, where scores are the log-odds of being right: the
-    probabilities of those above it are the hits to be expected, and those of all are the true ones."""
+    probabilities of those above it are the hits to be expected, and those of all are the true ones.
+
+    labelled : the part of the true ones that were labelled where the odds were learnt; one of probability p then is
+        true with probability p / labelled (Elkan and Noto, 2008).
+    """
     scores = np.sort(np.asarray(log_odds, np.float64))[::-1]
-    hits = np.cumsum(np.exp(-np.logaddexp(0, -scores)))
+    hits = np.cumsum(np.minimum(np.exp(-np.logaddexp(0, -scores)) / labelled, 1.0))
     f = (1 + beta**2) * hits / (beta**2 * hits[-1] + np.arange(1, len(scores) + 1))
     best = int(f.argmax())
     below = scores[best + 1] if best + 1 < len(scores) else scores[best] - 2.0

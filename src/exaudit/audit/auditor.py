@@ -169,6 +169,14 @@ class Auditor:
         if self._neighbourhood is not None:
             self._neighbourhood.wait()
 
+    def prepare(self) -> None:
+        """Read the vectors now rather than at the first question, and fit the search to them.
+
+        What is fitted to a large set in a folder is saved there, so that other processes need not do it again.
+        """
+        with self._near.index() as index:
+            index.prepare()
+
     # -- evidence and decisions --------------------------------------------------------------------------
 
     def neighbours(self, scores: Sequence[Scores], k: int = K) -> tuple[Neighbours, ...]:

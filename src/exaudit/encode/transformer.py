@@ -27,7 +27,7 @@ from exaudit.encode.shapes import NONE, add_shapes, restore_shapes
 from exaudit.encode.sizes import check_sizes
 from exaudit.errors import EncoderError, EncoderMismatchError, SettingError
 
-__all__ = ["DEFAULT_LAYERS", "OnTheFlyFeatures", "Transformer", "depth", "last_layers"]
+__all__ = ["DEFAULT_LAYERS", "OnTheFlyFeatures", "Transformer", "depth", "last_layers", "usual_layers"]
 
 # MiniLM: by token F0.5 on FCE (docs/results.md); gte-small: a first guess. The last layers of sentence-embedding
 # models have lost token-level detail.
@@ -368,16 +368,19 @@ def _by_length(lengths: Ints, window: int, extra: int, budget: int) -> Iterator[
 
 def _choose_layers(name: str, layers: Sequence[int] | None, count: int) -> tuple[int, ...]:
     if layers is None:
-        chosen = DEFAULT_LAYERS.get(Path(name).name, ())
-        if not chosen or max(chosen) > count:
-            chosen = tuple(last_layers(count))
-        return chosen
+        return usual_layers(name, count)
     chosen = tuple(int(layer) for layer in layers)
     if not chosen or len(set(chosen)) < len(chosen) or min(chosen) < 0 or max(chosen) > count:
         raise SettingError(
             f"layers are {list(chosen)}; give different numbers from 0 (embeddings) to {count}, the last of {name}"
         )
     return chosen
+
+
+def usual_layers(name: str, count: int) -> tuple[int, ...]:
+    """Those of an encoder, of so many layers, that is not tuned."""
+    known = DEFAULT_LAYERS.get(Path(name).name, ())
+    return known if known and max(known) <= count else tuple(last_layers(count))
 
 
 def last_layers(count: int) -> range:

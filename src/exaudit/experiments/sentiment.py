@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from exaudit.analyse.decisions import Tables
 from exaudit.analyse.evaluation import Evaluation
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
@@ -106,7 +107,7 @@ def _coin(documents: Sequence[Document]) -> Evaluation:
     truth = labels.targets(documents).astype(np.int8)[:, None]  # (D, 1)
     known = [labels.token_targets(document) for document in documents]
     tokens = [targets for targets in known if targets is not None]
-    words = tokens if len(tokens) == len(documents) else None
+    words = Tables(1, tokens) if len(tokens) == len(documents) else None
     return Evaluation(labels, truth, truth, words, words).random()
 
 
