@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exaudit.cli.options import Device, say
+from exaudit.cli.options import Device, say, tuning_line
 from exaudit.cli.reading import PANEL, Reading, reads
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def train(
         str,
         typer.Option(
             help="What the encoder reads in: float32, bfloat16, or auto: bfloat16 on CPUs and GPUs that have it, "
-            "float32 elsewhere, with --recipe paper, and while the encoder is tuned.",
+            "float32 elsewhere, with --recipe paper, and while the encoder is tuned on a GPU.",
             rich_help_panel=ENCODER,
         ),
     ] = "auto",
@@ -345,8 +345,8 @@ def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:
 
 
 def _report(record: dict[str, Any], epochs: int) -> None:
-    if "tuning_epoch" in record:
-        say(f"tuning ({record['tuning']}), epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
+    if line := tuning_line(record):
+        say(line)
         return
     document = record["document"]
     line = f"epoch {record['epoch']:>2}/{epochs}  loss {record['loss']:.4f}  dev f1 {document['f1']:.4f}"

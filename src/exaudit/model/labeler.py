@@ -96,9 +96,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     device
         "auto", "cpu" or "cuda".
     precision
-        What the frozen encoder reads in: "float32", "bfloat16" (about twice as fast on hardware that has it, with
-        nearly the same decisions), or "auto": bfloat16 on CPUs and GPUs that have it, float32 elsewhere, with recipe
-        paper, and while the encoder is tuned.
+        What the encoder reads in: "float32", "bfloat16" (about twice as fast on hardware that has it, with nearly the
+        same decisions), or "auto": bfloat16 on CPUs and GPUs that have it, float32 elsewhere, with recipe paper, and
+        while the encoder is tuned on a GPU.
     cache
         Folder of the feature cache; None takes the usual place, "" keeps features in memory.
 
