@@ -49,7 +49,7 @@ class Letters:
     def __init__(self, dropout: float) -> None:
         torch.manual_seed(1)
         self.module = nn.Sequential(nn.Embedding(6, 6), nn.Dropout(dropout))
-        self.tuning_dtype = "float32"
+        self.dtype = "float32"
         self.calls: list[int] = []
 
     @contextmanager
@@ -185,7 +185,7 @@ def test_a_step_in_bfloat16_is_close_to_one_in_float32(pool: str) -> None:
     found = []
     for dtype in ("float32", "bfloat16"):
         encoder, head = Letters(0.0), head_with(0.0, pool)
-        encoder.tuning_dtype = dtype
+        encoder.dtype = dtype
         config = TuningConfig(loss="document+token" if pool == "none" else "document+min-max", agreement=0.0)
         with rounded_products(torch.device("cpu"), dtype):
             loss = _loss(head, letters(encoder), [0, 1, 2, 3], config, torch.Generator())

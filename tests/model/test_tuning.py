@@ -36,7 +36,7 @@ def test_a_stopped_run_ends_like_one_that_was_not(
 
     def stopped(encoder: Transformer, *arguments: Any, **options: Any) -> None:
         assert encoder.packs
-        turns.append(encoder.tuning_dtype)
+        turns.append(encoder.dtype)
         if len(turns) == 2:
             raise KeyboardInterrupt
         tune(encoder, *arguments, **options)

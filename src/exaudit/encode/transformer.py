@@ -136,11 +136,6 @@ class Transformer:
             add_shapes(self.module)
 
     @property
-    def tuning_dtype(self) -> str:
-        """What it is tuned in: what it reads in, but on a GPU float32 unless bfloat16 was asked for by name."""
-        return "float32" if self.precision == "auto" and self.device.type != "cpu" else self.dtype
-
-    @property
     def packs(self) -> bool:
         """Whether documents are read on the fly without padding: by a plain BERT on a CPU. A GPU, waiting for kernels
         to start, would be slower."""
@@ -325,8 +320,7 @@ class Transformer:
 
         That costs no time (all products are in bfloat16), and halves the distance to float32.
         """
-        dtype = self.tuning_dtype if self.module.training else self.dtype
-        return torch.autocast(self.device.type, torch.bfloat16) if dtype == "bfloat16" else nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16) if self.dtype == "bfloat16" else nullcontext()
 
     def _version(self) -> int:
         return sum(parameter._version for parameter in self.module.parameters())

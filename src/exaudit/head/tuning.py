@@ -36,7 +36,7 @@ class TunableEncoder(Protocol):
     module: nn.Module
 
     @property
-    def tuning_dtype(self) -> str: ...
+    def dtype(self) -> str: ...
 
     def tunable(self, token_lists: Sequence[Sequence[str]]) -> AbstractContextManager[DocumentFeatures]: ...
 
@@ -132,7 +132,7 @@ def _epoch(
         for start in range(0, len(order), config.batch_size):
             indices = order[start : start + config.batch_size]
             optimizer.zero_grad()
-            with rounded_products(device, encoder.tuning_dtype):
+            with rounded_products(device, encoder.dtype):
                 loss = _loss(head, data, indices.tolist(), config, generator)
                 loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(weights, config.clip)

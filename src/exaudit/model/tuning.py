@@ -66,7 +66,7 @@ def course_of(job: Job, encoder: Transformer, tuned: int, *, sweeps: int) -> Cou
     how = {
         "device": str(encoder.device),
         "threads": torch.get_num_threads(),
-        "precision": encoder.tuning_dtype,
+        "precision": encoder.dtype,
     }
     tell = None if report is None else lambda seconds: report({"seconds_to_go": seconds, **how})
     return Course(tuned, encoded, tell)
@@ -111,7 +111,7 @@ def tune_or_resume(
             max_length=encoder.max_length,
             plain=isinstance(encoder.module, Bert),
         )
-    return Tuned(encoder, head, {**asdict(config), "precision": encoder.tuning_dtype})
+    return Tuned(encoder, head, {**asdict(config), "precision": encoder.dtype})
 
 
 def _identity(
@@ -123,7 +123,7 @@ def _identity(
         list(encoder.layers),
         encoder.max_length,
         encoder.precision,
-        encoder.tuning_dtype,
+        encoder.dtype,
     ]
     told = [reader, head.config.to_json(), asdict(config), groups]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode() + data.labels.targets.tobytes())
