@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ExauditError,
         ModelError,
         ModelWarning,
+        PrecisionWarning,
         SettingError,
         SupportError,
     )
@@ -54,6 +55,7 @@ _HOME = {
     "ModelError": "errors",
     "ModelWarning": "errors",
     "MultiScores": "model.scores",
+    "PrecisionWarning": "errors",
     "SettingError": "errors",
     "Settings": "model.settings",
     "SupportError": "errors",
@@ -84,6 +86,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "MultiScores",
+    "PrecisionWarning",
     "SettingError",
     "Settings",
     "SupportError",

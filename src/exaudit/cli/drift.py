@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exaudit.cli.auditor import opened
-from exaudit.cli.options import AsJson, Device, Encoder, Model, SupportAt, say, tell, tell_json
+from exaudit.cli.options import AsJson, Device, Encoder, Model, Precision, SupportAt, say, tell, tell_json
 from exaudit.cli.reading import Reading, reads
 from exaudit.cli.reliability import As
 
@@ -43,6 +43,7 @@ def drift(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
+    precision: Precision = None,
 ) -> None:
     """Compare new documents with the reference: length, vocabulary, distances to exemplars, scores, content."""
     from exaudit.analyse.report import drift_page, find_format, render
@@ -55,7 +56,7 @@ def drift(
     check_output(out, model, support, file, reference, reading.token_labels)
     documents = reading.read(file)
     known = None if reference is None else reading.read_beside(reference)
-    with opened(model, support, device=device, encoder=encoder) as auditor:
+    with opened(model, support, device=device, encoder=encoder, precision=precision) as auditor:
         found = auditor.drift(documents, reference=known, keep=keep, rate=rate)
     if out is not None:
         with output(out) as stream:

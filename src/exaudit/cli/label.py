@@ -14,6 +14,7 @@ from exaudit.cli.options import (
     Device,
     Encoder,
     Model,
+    Precision,
     RuleName,
     Stream,
     SupportAt,
@@ -53,6 +54,7 @@ def label(
     stream: Stream = False,
     device: Device = "auto",
     encoder: Encoder = None,
+    precision: Precision = None,
 ) -> None:
     """Write one JSON object a document: its decision and score, and those of every word.
 
@@ -67,16 +69,18 @@ def label(
     documents = reading.iterate(file)
     if chosen is None and not admit:
         refuse_without_rule(support, stream)
-        loaded = load_model(model, device=device, encoder=encoder)
+        loaded = load_model(model, device=device, encoder=encoder, precision=precision)
         watch = None
         if watch_drift:
-            with opened(model, device=device, encoder=encoder) as auditor:
+            with opened(model, device=device, encoder=encoder, precision=precision) as auditor:
                 watch = _watch(auditor)
         with output(out) as stream_out:
             for scores in loaded.iter_label(with_notes(loaded, documents)):
                 stream_out.write(_line(scores, loaded.labels, watch))
         return
-    with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
+    with opened(
+        model, support, device=device, encoder=encoder, precision=precision, stream=stream
+    ) as auditor:
         stale = auditor.staleness() if admit else None
         watch = _watch(auditor) if watch_drift else None
         told = with_notes(auditor.model, documents)
