@@ -58,9 +58,8 @@ def test_another_source(built: Path, cli: Cli, strange: str) -> None:
 
 
 def test_a_kept_reference(built: Path, cli: Cli, fails: Cli, strange: str) -> None:
-    assert "give documents like those it is meant for as --reference, and --keep them" in fails(
-        "drift", "model", TEST
-    )
+    told = fails("drift", "model", TEST)
+    assert "meant for (`exaudit drift MODEL FILE --reference FILE --keep`)" in told
     assert "--keep is about --reference" in fails("drift", "model", TEST, "--keep")
     asked = ("drift", "model", strange, "--json")
     first = cli(*asked, "--reference", DEV, "--keep")

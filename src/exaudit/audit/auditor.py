@@ -15,7 +15,7 @@ import numpy as np
 
 from exaudit.audit import edits
 from exaudit.audit.audited import AuditedScores, Rule, check_rule
-from exaudit.audit.drift import RATE, Drift, DriftReference, check_enough, check_rate, find_drift
+from exaudit.audit.drift import COMMAND, RATE, Drift, DriftReference, check_enough, check_rate, find_drift
 from exaudit.audit.evidence import Evidence, FoundExemplars
 from exaudit.audit.fitted import FittedAdmission, FittedKNN, Searched
 from exaudit.audit.index import ExemplarIndex
@@ -480,7 +480,7 @@ class Auditor:
             if self.admission is None:
                 raise SettingError(
                     "there is nothing to compare with: no reference was kept for this model, and no admission limits "
-                    "were fitted; give documents like those it is meant for as `reference`, and `keep` them"
+                    f"were fitted; give documents like those it is meant for (`{COMMAND}`)"
                 )
             self._drift = self._drift_reference(self.admission.documents)
         return self._drift.fitting(self.model, self._support_version())

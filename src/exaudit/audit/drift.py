@@ -21,7 +21,7 @@ from exaudit.model.folder import note_fitted, read_description
 from exaudit.model.model import Model
 from exaudit.model.scores import Scores
 
-__all__ = ["CONTENT", "RATE", "WORDING", "Drift", "DriftReference", "DriftWatch", "FarDocument", "Shift",
+__all__ = ["COMMAND", "CONTENT", "RATE", "WORDING", "Drift", "DriftReference", "DriftWatch", "FarDocument", "Shift",
            "check_enough", "check_rate", "find_drift"]  # fmt: skip
 
 RATE = 0.01  # of false alarms
