@@ -309,7 +309,7 @@ def find_drift(
     seed
         Of the permutations.
     farthest
-        How many of the documents that are least like the reference to name.
+        How many of the documents to name that are least like the reference, by what has shifted where anything has.
     """
     check_rate(rate)
     check_enough(len(new), "the file has")
@@ -332,7 +332,8 @@ def find_drift(
         )
         shifts.append(Shift(CONTENT, float(test.adjusted[-1]), sentence, apart, 0.0))
     shifts.sort(key=lambda shift: shift.p)
-    far = _farthest(old, new, farthest)
+    shifted = [shift.measure for shift in shifts if shift.p <= rate and shift.measure != CONTENT]
+    far = _farthest(old.only(shifted or names), new.only(shifted or names), farthest)
     return Drift(len(new), len(old), rate, test.p, tuple(shifts), far, (old, new), reference.notes)
 
 
@@ -412,7 +413,7 @@ def _at_most(profile: Profile) -> Profile:
 
 
 def _farthest(old: Profile, new: Profile, count: int) -> tuple[FarDocument, ...]:
-    """The documents that are farthest from the middle of the reference, over all measures by their usual spread."""
+    """The documents that are farthest from the middle of the reference, over all columns by their usual spread."""
     low, middle, high = np.quantile(old.values, (0.05, 0.5, 0.95), axis=0)  # (K,) each
     spread = np.where(high > low, high - low, 1.0)
     away = np.abs(new.values - middle) / spread  # (D, K)
