@@ -83,13 +83,13 @@ def corpora(data: Path) -> dict[str, Corpora]:
     return {
         "fce": {
             "train": drawn(fce.train, 2000),
-            "dev": drawn(fce.dev, 500),
+            "dev": drawn(fce.dev, 300),
             "fce": drawn(fce.test, POOL),
             "news": drawn(read_news(data).test, POOL),
         },
         "reviews": {
             "train": known,
-            "dev": drawn(reviews.orig.dev, 150),
+            "dev": drawn(reviews.orig.dev, 80),
             "reviews": [original for original, _ in chosen],
             "revisions": [revision for _, revision in chosen],
             "tweets": drawn(read_tweets(data), POOL),
@@ -102,7 +102,14 @@ def trained(task: str, documents: Corpora, out: Path) -> Model:
     if not place.exists():
         positive = "Positive" if task == "reviews" else "i"
         settings = Settings(
-            max_length=350, filters=300, epochs=8, positive=positive, device="cpu", cache="", seed=SEED
+            max_length=350,
+            filters=300,
+            epochs=8,
+            boundary="documents",
+            positive=positive,
+            device="cpu",
+            cache="",
+            seed=SEED,
         )
         known, dev = ([d.without_token_labels() for d in documents[name]] for name in ("train", "dev"))
         save_model(train(settings, known, dev), place)
