@@ -81,18 +81,18 @@ def corpora(data: Path) -> dict[str, Corpora]:
     pairs = [pair for pair in zip(*sides, strict=True) if pair[0].id not in trained_on]
     chosen = [pairs[i] for i in np.random.default_rng(SEED).permutation(len(pairs))[:POOL]]
     return {
-        "fce": {
-            "train": drawn(fce.train, 2000),
-            "dev": drawn(fce.dev, 300),
-            "fce": drawn(fce.test, POOL),
-            "news": drawn(read_news(data).test, POOL),
-        },
         "reviews": {
             "train": known,
             "dev": drawn(reviews.orig.dev, 80),
             "reviews": [original for original, _ in chosen],
             "revisions": [revision for _, revision in chosen],
             "tweets": drawn(read_tweets(data), POOL),
+        },
+        "fce": {
+            "train": drawn(fce.train, 2000),
+            "dev": drawn(fce.dev, 300),
+            "fce": drawn(fce.test, POOL),
+            "news": drawn(read_news(data).test, POOL),
         },
     }
 
@@ -124,9 +124,12 @@ def measured(task: str, documents: Corpora, out: Path, clock: Clock) -> Iterator
     }
     if not all(path.exists() for path in files.values()):
         model = trained(task, documents, out)
-        auditor = Auditor(model, MemorySupportSet.create(width=model.width, labels=model.labels.names))
+        support = MemorySupportSet.create(
+            width=model.width, labels=model.labels.names, precision=model.precision
+        )
+        auditor = Auditor(model, support)
         auditor.build(documents["train"][: 100 if task == "reviews" else 600])
-        near = Neighbourhood(model, auditor.support)
+        near = Neighbourhood(model, support)
         for (name, n), path in files.items():
             if not path.exists():
                 clock.check()
