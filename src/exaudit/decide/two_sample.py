@@ -88,8 +88,8 @@ def _ends(ordered: Floats) -> NDArray[np.intp]:
 def _gaps(shuffled: NDArray[np.int32], ends: NDArray[np.intp], count: int) -> Floats:
     """The largest gap of each permutation (B, N), in whole numbers until the end, so that equal gaps are equal."""
     size = shuffled.shape[1]
-    below = np.cumsum(shuffled, axis=1, dtype=np.int64)[:, ends]  # (B, E)
-    gaps = np.abs(below * size - (ends + 1) * count).max(axis=1)
+    below = np.cumsum(shuffled, axis=1, dtype=np.int32)[:, ends]  # (B, E)
+    gaps = np.abs(below * np.int64(size) - (ends + 1) * count).max(axis=1)
     return np.asarray(gaps / (count * (size - count)))
 
 
