@@ -7,8 +7,8 @@ MiniLM, 100 of them (600) are its support set, and at most 1,400 documents of ea
 measured once. From then on all is drawing, with 400 documents for the reference each time:
 
 false alarms   500 files of 200 other documents of the same corpus
-power          100 files of 50, 200 or 1,000 documents of another corpus; of revised reviews, none whose original is in
-               the reference
+power          100 files of 50 and of 200 documents, and 40 of 1,000, of another corpus; of revised reviews, none whose
+               original is in the reference
 stream         the same documents one after another, at most 200: the share of streams with an alarm, and the number of
                documents until it
 
@@ -43,8 +43,9 @@ from exaudit.model.settings import Settings
 from exaudit.model.train import train
 from exaudit.support.memory import MemorySupportSet
 
-POOL, PART, SEED = 1400, 100, 1776
-REFERENCE, FALSE_ALARMS, FILES, SIZES, STREAM = 400, 500, 100, (50, 200, 1000), 200
+POOL, PART, TURNS, SEED = 1400, 100, 20, 1776
+REFERENCE, FALSE_ALARMS, STREAMS, STREAM = 400, 500, 100, 200
+SIZES = {50: 100, 200: 100, 1000: 40}  # of files, and how many of each
 CASES = {  # the corpus of the reference, and that of the files
     "reviews, again": ("reviews", "reviews"),
     "FCE, again": ("fce", "fce"),
@@ -158,15 +159,17 @@ def draw(case: str, pools: dict[str, Profile], size: int, turn: int) -> tuple[Dr
     return DriftReference(home.rows(order[:REFERENCE]), (), None), away.rows(places)
 
 
-def files(case: str, pools: dict[str, Profile], size: int, count: int) -> dict[str, Any]:
+def files(case: str, pools: dict[str, Profile], size: int, turns: range) -> dict[str, Any]:
     """How many files drift is found in, and which measures are named how often."""
-    found = [find_drift(*draw(case, pools, size, turn), seed=turn) for turn in range(count)]
+    found = [find_drift(*draw(case, pools, size, turn), seed=turn) for turn in turns]
     named = Counter(shift.measure for drift in found for shift in drift.found)
-    return {
-        "files": count,
-        "detected": sum(drift.detected for drift in found),
-        "named": dict(named.most_common()),
-    }
+    return {"files": len(turns), "detected": sum(drift.detected for drift in found), "named": named}
+
+
+def added(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    named = Counter(one["named"]) + Counter(other["named"])
+    sums = {key: one[key] + other[key] for key in ("files", "detected")}
+    return sums | {"named": dict(named.most_common())}
 
 
 def streams(case: str, pools: dict[str, Profile], model: Model, count: int) -> dict[str, Any]:
@@ -233,19 +236,18 @@ def main() -> None:
     kept = options.out / "drift.json"
     results = json.loads(kept.read_text()) if kept.exists() else {}
     for case, (home, away) in CASES.items():
-        count = FALSE_ALARMS if home == away else FILES
-        for size in ("stream", *((200,) if home == away else SIZES)):
-            name = f"{case}, {size}"
-            if name not in results:
+        if (name := f"{case}, stream") not in results:
+            clock.check()
+            results[name] = streams(case, pools, model, FALSE_ALARMS if home == away else STREAMS)
+            write_json(kept, results)
+        for size, count in {200: FALSE_ALARMS}.items() if home == away else SIZES.items():
+            cell = results.get(f"{case}, {size}", {"files": 0, "detected": 0, "named": {}})
+            while cell["files"] < count:
                 clock.check()
-                made = (
-                    streams(case, pools, model, count)
-                    if isinstance(size, str)
-                    else files(case, pools, size, count)
-                )
-                results[name] = made
+                cell = added(cell, files(case, pools, size, range(cell["files"], cell["files"] + TURNS)))
+                results[f"{case}, {size}"] = cell
                 write_json(kept, results)
-                print(name, results[name], flush=True)
+            print(f"{case}, {size}: {cell}", flush=True)
     with replace_file(options.out / "drift.md") as temporary:
         temporary.write_text(page(results), encoding="utf-8")
     print(page(results))
