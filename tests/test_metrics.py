@@ -59,18 +59,24 @@ def test_offset_stays_at_zero_where_nothing_is_better() -> None:
     assert best_offset(np.array([1.0, -1.0]), np.array([1, 0])) == 0.0
 
 
-@given(st.lists(st.floats(-6, 6, width=32), min_size=1, max_size=40), st.sampled_from([0.5, 1.0]))
+@given(
+    st.lists(st.floats(-6, 6, width=32), min_size=1, max_size=40),
+    st.sampled_from([0.5, 1.0]),
+    st.sampled_from([0.3, 1.0]),
+)
 @settings(max_examples=100, deadline=None)
-def test_expected_offset_equals_a_search_over_all_boundaries(log_odds: list[float], beta: float) -> None:
+def test_expected_offset_equals_a_search_over_all_boundaries(
+    log_odds: list[float], beta: float, labelled: float
+) -> None:
     scores = np.array(log_odds)
-    chances = 1 / (1 + np.exp(-scores))
+    chances = np.array([min(1.0, 1 / (1 + np.exp(-score)) / labelled) for score in scores])
 
     def expected(boundary: float) -> float:
         said = scores > boundary
         return (1 + beta**2) * chances[said].sum() / (beta**2 * chances.sum() + said.sum())
 
     best = max(expected(boundary) for boundary in [*np.nextafter(scores, -np.inf), scores.min() - 1])
-    assert expected(expected_offset(scores, beta)) == pytest.approx(best, abs=1e-9)
+    assert expected(expected_offset(scores, beta, labelled)) == pytest.approx(best, abs=1e-9)
 
 
 def test_stable_offset_lies_between_the_classes() -> None:

@@ -62,10 +62,12 @@ def has_bfloat16(device: torch.device) -> bool:
 
 
 @contextmanager
-def rounded_products(device: torch.device) -> Iterator[None]:
-    """Let a GPU round what it multiplies to TF32, where the noise of training is larger than that."""
+def rounded_products(device: torch.device, dtype: str = "float32") -> Iterator[None]:
+    """Round what is multiplied, where the noise of training is larger than that: to TF32 on a GPU; on a CPU to
+    bfloat16, if that is the `dtype`."""
     if device.type != "cuda":
-        yield
+        with torch.autocast(device.type, torch.bfloat16, enabled=dtype == "bfloat16"):
+            yield
         return
     matmul = torch.backends.cuda.matmul
     name, rounded = ("fp32_precision", "tf32") if hasattr(matmul, "fp32_precision") else ("allow_tf32", True)

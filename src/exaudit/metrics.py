@@ -18,6 +18,7 @@ __all__ = [
     "document_metrics",
     "expected_offset",
     "f_beta",
+    "newcombe",
     "paired_bootstrap",
     "stable_offset",
     "token_metrics",
@@ -129,11 +130,15 @@ def best_offset(
     return float(middle if middle < scores[best] else below[best])  # neighbouring floats have no middle
 
 
-def expected_offset(log_odds: NDArray[np.floating], beta: float = 1.0) -> float:
+def expected_offset(log_odds: NDArray[np.floating], beta: float = 1.0, labelled: float = 1.0) -> float:
     """The decision boundary with the highest F_beta to be expected, where scores are the log-odds of being right: the
-    probabilities of those above it are the hits to be expected, and those of all are the true ones."""
+    probabilities of those above it are the hits to be expected, and those of all are the true ones.
+
+    labelled : the part of the true ones that were labelled where the odds were learnt; one of probability p then is
+        true with probability p / labelled (Elkan and Noto, 2008).
+    """
     scores = np.sort(np.asarray(log_odds, np.float64))[::-1]
-    hits = np.cumsum(np.exp(-np.logaddexp(0, -scores)))
+    hits = np.cumsum(np.minimum(np.exp(-np.logaddexp(0, -scores)) / labelled, 1.0))
     f = (1 + beta**2) * hits / (beta**2 * hits[-1] + np.arange(1, len(scores) + 1))
     best = int(f.argmax())
     below = scores[best + 1] if best + 1 < len(scores) else scores[best] - 2.0
@@ -178,6 +183,14 @@ def wilson(share: float, n: int, *, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def newcombe(share: float, n: int, other: float, m: int) -> tuple[float, float]:
+    """The 95% interval of the difference of two shares of n and of m, by Wilson's of each (Newcombe, 1998)."""
+    (low, high), (other_low, other_high) = wilson(share, n), wilson(other, m)
+    below = ((share - low) ** 2 + (other_high - other) ** 2) ** 0.5
+    above = ((high - share) ** 2 + (other - other_low) ** 2) ** 0.5
+    return share - other - below, share - other + above
+
+
 @dataclass(frozen=True)
 class Difference:
     """How much better one way of deciding is than another, with a 95% interval."""
@@ -192,11 +205,12 @@ def paired_bootstrap(
     ours: Sequence[Counts],
     others: Sequence[Counts],
     *,
+    factor: float = 1.0,
     draws: int = 1000,
     level: float = 0.95,
     seed: int = 0,
 ) -> Difference:
-    """measure(ours) - measure(others) over the same documents: each draw takes the same ones on both sides."""
+    """measure(ours) - factor * measure(others) over the same documents: each draw takes the same ones on both sides."""
     if len(ours) != len(others) or not ours:
         raise ValueError(f"{len(ours)} and {len(others)} documents cannot be compared pair by pair")
     sides = [np.array([astuple(c) for c in counts]) for counts in (ours, others)]  # (documents, 4) each
@@ -204,7 +218,7 @@ def paired_bootstrap(
 
     def difference(rows: NDArray[np.integer] | slice) -> float:
         a, b = (measure(Counts(*side[rows].sum(0).tolist())) for side in sides)
-        return a - b
+        return a - factor * b
 
     drawn = [difference(generator.integers(0, len(ours), len(ours))) for _ in range(draws)]
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])

@@ -41,6 +41,8 @@ NO_SENSE = {
     f"{TRAIN} --select auc": "cannot choose the epoch by 'auc'",
     f"{TRAIN} --loss mse": "unknown loss 'mse'",
     f"{TRAIN} --recipe fast": "unknown recipe 'fast'",
+    f"{TRAIN} --min-max padded": "--min-max goes with --loss min-max, not with --loss document; leave it out",
+    f"{TRAIN} --loss min-max --min-max zero": "--min-max is 'zero'; use one of words, padded",
     f"{TRAIN} --word-vectors nowhere.txt": "nowhere.txt",
     f"{COMPARE} --epochs 0": "--epochs is 0",
     f"{COMPARE} --filters 0": "--filters is 0",

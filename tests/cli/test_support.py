@@ -21,6 +21,7 @@ from exaudit.audit import Auditor
 from exaudit.audit.edits import documents_key, labelled
 from exaudit.cli import run
 from exaudit.data.readers import read_documents
+from exaudit.support import sketch_file
 from exaudit.support.build import Build
 from exaudit.support.store import LanceSupportSet
 
@@ -156,6 +157,18 @@ def test_k_larger_than_the_set(work: Path, cli: Cli, fails: Cli) -> None:
     assert "has 2 rows" in fails("knn", "fit", "model", "reviews.dev.jsonl", "-k", "8")
     assert "has 2 rows" in fails("audit", "model", "good food", "--token", "0", "-k", "3")
     assert "»good«" in cli("audit", "model", "good food", "--token", "0")  # shows the two there are
+
+
+def test_build_saves_what_the_search_works_out(work: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sketch_file, "SMALL", 10)
+    cli("support", "build", "model", "reviews.dev.jsonl")
+    sketches = work / "model" / "support" / "sketches.safetensors"
+    written = sketches.read_bytes()
+    answer = cli("audit", "model", "good food", "--token", "0", "--json")
+    assert sketches.read_bytes() == written
+    sketches.write_bytes(written[:-1])
+    assert cli("audit", "model", "good food", "--token", "0", "--json") == answer
+    assert sketches.stat().st_size == len(written)
 
 
 @pytest.mark.parametrize("table", ["exemplars", "documents", "log"])

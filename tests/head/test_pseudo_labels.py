@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaudit.head.pseudo_labels import pseudo_labels
+from exaudit.head.pseudo_labels import Opinion, joint_scores, pseudo_labels
 
 
 def test_the_documents_labels_overrule_the_teacher() -> None:
@@ -29,3 +32,60 @@ def test_pseudo_labels_agree_with_its_document(documents: list[tuple[list[float]
         assert bool(labels.any()) == positive
         if positive and max(scores) > 0:
             assert labels.tolist() == [int(score > 0) for score in scores]
+
+
+def literal_joint(
+    opinions: list[Opinion], targets: np.ndarray, k: int
+) -> tuple[list[tuple[int, int]], list[float], float]:
+    """The words of the documents of a class, what they come to, and the share that is to be learnt from."""
+    places = [(i, n) for i, own in enumerate(opinions[0].scores) if targets[i, k] for n in range(len(own))]
+    weights, shares, ranks = [], [], []
+    for one in opinions:
+        scores = [float(one.scores[i][n, k]) for i, n in places]
+        share = max(sum(score > one.boundaries[k] for score in scores), 1) / len(scores)
+        weights.append(1 / (share * one.error) ** 2)
+        shares.append(share)
+        ranks.append([sum(other >= score for other in scores) / len(scores) for score in scores])
+    weights = [weight / sum(weights) for weight in weights]
+    joint = [
+        sum(w * -math.log(own[place]) for w, own in zip(weights, ranks, strict=True))
+        for place in range(len(places))
+    ]
+    return places, joint, math.prod(share**w for w, share in zip(weights, shares, strict=True))
+
+
+def test_teachers_are_joined_by_rank() -> None:
+    draws = np.random.default_rng(0)
+    lengths, targets = (7, 5, 0, 9, 30), np.array([[1, 0], [0, 1], [1, 1], [1, 0], [1, 1]])
+    opinions = [
+        Opinion(
+            [draws.normal(size=(n, 2)).round(1) * unit for n in lengths], np.array([unit, 0.5 * unit]), error
+        )
+        for unit, error in ((1.0, 0.1), (20.0, 0.3))
+    ]
+    found = joint_scores(opinions, targets)
+    for k in range(2):
+        places, joint, share = literal_joint(opinions, targets, k)
+        cut = np.quantile(joint, 1 - share)
+        for (i, n), value in zip(places, joint, strict=True):
+            assert found[i][n, k] == pytest.approx(value - cut)
+        assert all((own[:, k] < 0).all() for i, own in enumerate(found) if not targets[i, k])
+
+
+def test_a_teacher_that_needs_few_words_and_errs_little_prevails() -> None:
+    draws = np.random.default_rng(1)
+    scores = [draws.normal(size=(50, 1)) for _ in range(20)]
+    others = [draws.normal(size=(50, 1)) for _ in range(20)]
+    sharp = Opinion(scores, np.array([1.7]), 0.05)
+    blunt = Opinion(others, np.array([0.5]), 0.1)
+    targets = np.ones((20, 1), np.int64)
+    labels = pseudo_labels(joint_scores([blunt, sharp], targets), targets)
+    alone = pseudo_labels([own - 1.7 for own in scores], targets)
+    agree = np.mean([(a == b).mean() for a, b in zip(labels, alone, strict=True)])
+    assert agree > 0.98
+
+
+def test_a_teacher_alone_keeps_its_own_boundary() -> None:
+    scores = [np.array([[0.1], [0.9], [0.4]]), np.array([[0.8], [0.2], [0.3]])]
+    joint = joint_scores([Opinion(scores, np.array([0.35]), 0.1)], np.ones((2, 1), np.int64))
+    assert [(own[:, 0] > 0).tolist() for own in joint] == [[False, True, True], [True, False, False]]

@@ -187,12 +187,11 @@ def test_a_word_that_no_filter_chose_gets_no_pseudo_label(
     documents = reviews(40)
     model = tiny_labeler(
         encoder=str(bert), tune_encoder=True, epochs=1, filters=1
-    )  # one word a document is chosen
+    )  # one word a document is chosen, by each of two teachers
     model.fit(documents[:30], dev=documents[30:])
+    assert any(len(scores) > 2 for scores in seen)
     for scores in seen:
-        ordered = np.sort(scores[:, 0])
-        idle = ordered[:-1] if ordered.max() > 0 else ordered[1:]
-        assert (idle <= 1e-6).all()
+        assert (scores[:, 0] > 0).sum() <= 2
 
 
 @pytest.mark.parametrize("loss", ["min-max", "token"])
@@ -246,7 +245,8 @@ def test_a_student_stands_in_for_its_teacher_unless_documents_suffer(
     bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = reviews(40)
-    merits = iter([0.5, 0.8, 0.8, 0.79, 0.5, 0.8, 0.8, 0.7])  # tuned head, new head, teacher, student; twice
+    one = [0.7, 0.5, 0.8, 0.8, 0.8]  # the second opinion; the tuned head, the new one, and again; the teacher
+    merits = iter([*one, 0.79, *one, 0.7])  # each with a student
     monkeypatch.setattr("exaudit.model.teaching._merit", lambda *_: next(merits))
     for kept, pool in (("student", "none"), ("teacher", "max")):
         model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1)

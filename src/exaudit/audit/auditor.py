@@ -169,6 +169,14 @@ class Auditor:
         if self._neighbourhood is not None:
             self._neighbourhood.wait()
 
+    def prepare(self) -> None:
+        """Read the vectors now rather than at the first question, and fit the search to them.
+
+        What is fitted to a large set in a folder is saved there, so that other processes need not do it again.
+        """
+        with self._near.index() as index:
+            index.prepare()
+
     # -- evidence and decisions --------------------------------------------------------------------------
 
     def neighbours(self, scores: Sequence[Scores], k: int = K) -> tuple[Neighbours, ...]:
@@ -317,6 +325,7 @@ class Auditor:
         k: int = K,
         use_token_labels: bool | None = None,
         epochs: int = 40,
+        recipe: str = "stable",
         seed: int = 0,
     ) -> FittedKNN:
         """Fit the K-NN on held-out documents and keep it in the model folder. Their labels are not used.
@@ -334,6 +343,8 @@ class Auditor:
             labels and every exemplar has one.
         epochs
             Passes over the first half.
+        recipe
+            "stable", by Adam; or "paper", by Adadelta at rate 1.0, as the paper's code does.
         seed
             Of the split and of the order.
         """
@@ -350,6 +361,7 @@ class Auditor:
             k=k,
             use_token_labels=use_token_labels,
             epochs=epochs,
+            recipe=recipe,
             seed=seed,
             support_version=self.support.version,
             boundaries=self.model.word_boundaries,
@@ -365,11 +377,14 @@ class Auditor:
         kind: AdmissionKind = "both",
         quantile: float | None = None,
         use_count: bool = False,
+        recipe: str = "stable",
     ) -> FittedAdmission:
         """Fit the admission limits and keep them in the model folder.
 
         Of the documents only those count that were K-NN dev when the K-NN was fitted, so give the same ones. The
-        limits for documents need document labels.
+        limits for documents need document labels. With `recipe` "paper" the means are those of the paper's code:
+        distances only of tokens whose nearest exemplar's document has the label that the K-NN says, and counts only of
+        documents with an admitted token.
         """
         wanted = set(self._need_knn().dev_documents)
         dev = [
@@ -383,7 +398,7 @@ class Auditor:
                 "documents that the K-NN was fitted on, or fit the K-NN on these first"
             )
         self.warn_of_overlap(dev)
-        self._admission = self._fitted_admission(dev, kind, quantile, use_count)
+        self._admission = self._fitted_admission(dev, kind, quantile, use_count, recipe)
         if self._place is not None:
             self._admission.save(self._place.folder)
         return self._admission
@@ -394,7 +409,7 @@ class Auditor:
         self.support.refresh()
         if not kept.is_stale(self.support.version):
             return None
-        anew = self._fitted_admission(kept.documents, kept.kind, kept.quantile, kept.use_count)
+        anew = self._fitted_admission(kept.documents, kept.kind, kept.quantile, kept.use_count, kept.recipe)
         return Staleness(policy, kept, anew, self.support.version)
 
     def warn_of_overlap(self, documents: Sequence[Document]) -> None:
@@ -565,7 +580,12 @@ class Auditor:
         return self.admission
 
     def _fitted_admission(
-        self, documents: Sequence[Document], kind: AdmissionKind, quantile: float | None, use_count: bool
+        self,
+        documents: Sequence[Document],
+        kind: AdmissionKind,
+        quantile: float | None,
+        use_count: bool,
+        recipe: str,
     ) -> FittedAdmission:
         knns = self._need_knn().knns
         return FittedAdmission.fit(
@@ -575,6 +595,7 @@ class Auditor:
             kind=kind,
             quantile=quantile,
             use_count=use_count,
+            recipe=recipe,
             support_version=self.support.version,
         )
 

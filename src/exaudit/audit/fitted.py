@@ -68,6 +68,7 @@ class FittedKNN:
         k: int,
         use_token_labels: bool,
         epochs: int,
+        recipe: str,
         seed: int,
         support_version: str,
         boundaries: tuple[float, ...],
@@ -80,6 +81,7 @@ class FittedKNN:
                 k=k,
                 use_token_labels=use_token_labels,
                 epochs=epochs,
+                recipe=recipe,
                 seed=seed,
             )
             for c in range(len(labels.views))
@@ -174,6 +176,7 @@ class FittedAdmission:
         kind: AdmissionKind,
         quantile: float | None,
         use_count: bool,
+        recipe: str,
         support_version: str,
     ) -> FittedAdmission:
         """Limits from the documents of K-NN dev; those of documents only where every document has a label."""
@@ -181,7 +184,13 @@ class FittedAdmission:
         for c, (knn, names) in enumerate(zip(knns, labels.views, strict=True)):
             neighbours, margins, of_token = _flat(dev, c)
             admission = Admission.fit(
-                knn, neighbours, margins, support_version=support_version, kind=kind, quantile=quantile
+                knn,
+                neighbours,
+                margins,
+                support_version=support_version,
+                kind=kind,
+                quantile=quantile,
+                recipe=recipe,
             )
             targets = [names.document_target(scores.document) for scores, _ in dev]
             if None not in targets:
@@ -201,6 +210,10 @@ class FittedAdmission:
     @property
     def quantile(self) -> float | None:
         return self.views[0].quantile
+
+    @property
+    def recipe(self) -> str:
+        return self.views[0].recipe
 
     @property
     def support_version(self) -> str:

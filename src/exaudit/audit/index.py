@@ -16,6 +16,7 @@ from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import Exemplars
 from exaudit.support.search import ExactSearch
+from exaudit.support.sketch_file import settle_sketches
 from exaudit.support.support_set import SupportSet
 from exaudit.support.verification import Verification
 
@@ -54,6 +55,11 @@ class ExemplarIndex:
     def has_token_labels(self) -> bool:
         """Whether any exemplar has a label of its own."""
         return bool(self.exemplars.token_labels[:, 0].any())
+
+    def prepare(self) -> None:
+        """Fit the search now rather than at the first question."""
+        if len(self):
+            self._search.sketches()
 
     def follow(self, support: SupportSet) -> None:
         """Catch up with the edits of the set since the last look."""
@@ -119,13 +125,16 @@ class ExemplarIndex:
         return np.searchsorted(self.exemplars.row, rows)
 
     def _load(self, support: SupportSet) -> None:
+        self._number = support.number  # first: an edit of another thread from now on is followed later
         self.exemplars = support.exemplars(vectors=False)
-        self._number = support.number
+        fingerprints, same = support.fingerprints(), support.number == self._number
         self._row = self.exemplars.row
         self._check_memory(support)
         with self._vectors(support) as vectors:
             self.verification = Verification(support, vectors)
             self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
+        if same:
+            settle_sketches(self._search, support.folder, fingerprints, self.verification)
 
     def _check_memory(self, support: SupportSet) -> None:
         """Say what the search would take, before the system ends it without a word."""

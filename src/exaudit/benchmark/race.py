@@ -61,7 +61,7 @@ class RaceSettings:
         Each is a race of its own.
     """
 
-    model: Settings = field(default_factory=lambda: Settings(tune_encoder=True, precision="float32"))
+    model: Settings = field(default_factory=lambda: Settings(tune_encoder=True))
     methods: tuple[str, ...] = METHODS
     documents: int = 200
     seeds: tuple[int, ...] = (0,)

@@ -119,7 +119,7 @@ def benchmark_words(
     tell
         Hears of every run that begins and ends.
     """
-    settings = settings or Settings(precision="float32")  # the same figures on every machine
+    settings = settings or Settings()
     tell = tell or (lambda _: None)
     _check(tasks, recipes, seeds, settings)
     _claim(out, settings, tokens)

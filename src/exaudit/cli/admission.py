@@ -37,6 +37,13 @@ def fit(
     count: Annotated[
         bool, typer.Option("--count", help="Also limit the number of admitted tokens of a document.")
     ] = False,
+    recipe: Annotated[
+        str,
+        typer.Option(
+            help="stable (the default), or paper, means as in the paper's code: distances of agreeing matches only, "
+            "counts of documents with an admitted token only."
+        ),
+    ] = "stable",
     support: SupportAt = None,
     stream: Stream = False,
     as_json: AsJson = False,
@@ -54,7 +61,11 @@ def fit(
     documents = reading.read(file, need_labels=True)
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         fitted = auditor.fit_admission(
-            documents, kind=cast("AdmissionKind", kind), quantile=quantile, use_count=count
+            documents,
+            kind=cast("AdmissionKind", kind),
+            quantile=quantile,
+            use_count=count,
+            recipe=recipe,
         )
         _print(auditor, fitted, as_json)
 

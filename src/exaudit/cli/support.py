@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,6 +75,8 @@ def build(
     precision: Precision = None,
 ) -> None:
     """Make the support set: an exemplar for every token of FILE. A stopped build goes on when run again."""
+    from exaudit.errors import SupportError
+
     documents = reading.read(file, need_labels=True)
     with opened(model, support, device=device, encoder=encoder, precision=precision) as auditor:
         edit = auditor.build(
@@ -85,6 +88,9 @@ def build(
             reason=reason,
         )
     _report(edit, as_json)
+    if auditor.support.folder is not None:  # nothing can be saved elsewhere
+        with suppress(SupportError, OSError):  # lack of memory, say: the set is there, and `audit` will tell
+            auditor.prepare()
 
 
 @app.command()

@@ -22,10 +22,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from exaudit._tensors import DamagedTensorsError
 from exaudit.encode.features import Block, Features
 from exaudit.encode.packed import Packed
 from exaudit.encode.pieces import Pieces
-from exaudit.encode.shard import DamagedShardError, Shard, digest, read_shard, write_shard
+from exaudit.encode.shard import Shard, digest, read_shard, write_shard
 from exaudit.encode.transformer import Transformer
 from exaudit.errors import ExauditError, SettingError
 
@@ -287,7 +288,7 @@ def _read_all(folder: Path, dimension: int, wanted: set[bytes]) -> Iterator[Shar
             yield shard
         except FileNotFoundError:
             continue  # another run evicted it
-        except DamagedShardError as error:
+        except DamagedTensorsError as error:
             warnings.warn(
                 f"dropped a damaged file of the feature cache, its documents are encoded again: {error}",
                 stacklevel=5,

@@ -5,37 +5,25 @@
     bounds    (n + 1,)  int64      document i owns the rows bounds[i]:bounds[i + 1]
     keys      (n, 16)   uint8      a digest of the document's tokens
 
-The header's metadata hold a checksum of the arrays, which `Shard.check` compares with what is there.
-
-The safetensors library would copy a shard twice to write it and gives no map to read it, so the few lines of the
-format are here: eight bytes of header length, the header in JSON, then the arrays.
+The checksum that is kept with them is compared by `Shard.check`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from exaudit._files import replace_file
+from exaudit._tensors import DamagedTensorsError, TensorFile, read_tensors, write_tensors
 from exaudit.encode.features import Block
 
-__all__ = ["DamagedShardError", "Shard", "digest", "read_shard", "write_shard"]
-
-_TYPES: dict[str, Any] = {"F16": np.float16, "I32": np.int32, "I64": np.int64, "U8": np.uint8}
-_NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
-
-
-class DamagedShardError(Exception):
-    """The file is not a whole shard."""
+__all__ = ["Shard", "digest", "read_shard", "write_shard"]
 
 
 @dataclass(frozen=True)
@@ -46,14 +34,11 @@ class Shard:
     block: Block
     bounds: NDArray[np.int64]
     keys: list[bytes]
-    header: Mapping[str, Any]
-    data: NDArray[np.uint8]  # the arrays, end to end
-    checksum: str
+    file: TensorFile
 
     def check(self) -> None:
-        """Read all of it; raise DamagedShardError where it is not what was written."""
-        if _checksum(self.header, [self.data]) != self.checksum:
-            raise DamagedShardError(f"{self.path}: its checksum differs")
+        """Read all of it; raise DamagedTensorsError where it is not what was written."""
+        self.file.check()
 
 
 def digest(tokens: Sequence[str]) -> bytes:
@@ -68,41 +53,19 @@ def write_shard(
     lengths: Sequence[int],
     keys: Sequence[bytes],
 ) -> None:
-    """Write batches of features, end to end, under a temporary name; the shard appears when it is whole."""
-    rows, dimension = sum(len(part) for part in features), features[0].shape[1]
+    """Write batches of features, end to end."""
     bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    key_table = np.frombuffer(b"".join(keys), np.uint8).reshape(-1, 16)
-    arrays: list[tuple[str, tuple[int, ...], Sequence[NDArray[Any]]]] = [
-        ("bounds", bounds.shape, [bounds]),  # widest type first, so that every array is aligned
-        ("words", (rows,), words),
-        ("features", (rows, dimension), features),
-        ("keys", key_table.shape, [key_table]),
-    ]
-    header: dict[str, Any] = {}
-    offset = 0
-    for name, shape, parts in arrays:
-        size = sum(part.nbytes for part in parts)
-        header[name] = {
-            "dtype": _NAMES[parts[0].dtype],
-            "shape": list(shape),
-            "data_offsets": [offset, offset + size],
-        }
-        offset += size
-    data = [np.ascontiguousarray(part) for _, _, parts in arrays for part in parts]
-    text = json.dumps(header | {"__metadata__": {"checksum": _checksum(header, data)}}).encode()
-    text += b" " * (-len(text) % 8)
-    with replace_file(path) as temporary, open(temporary, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for part in data:
-            file.write(part.data)
+    table = np.frombuffer(b"".join(keys), np.uint8).reshape(-1, 16)
+    write_tensors(path, {"bounds": [bounds], "words": words, "features": features, "keys": [table]})
 
 
 def read_shard(path: Path, dimension: int) -> Shard:
-    """Map a shard. A file that is cut short or is something else raises DamagedShardError."""
+    """Map a shard. A file that is cut short or is something else raises DamagedTensorsError."""
+    file = read_tensors(path, mapped=True)
     try:
-        header, data, checksum = _map(path)
-        arrays = {name: _array(data, entry) for name, entry in header.items()}
-        features, words, bounds, keys = (arrays[name] for name in ("features", "words", "bounds", "keys"))
+        features, words, bounds, keys = (
+            file.arrays[name] for name in ("features", "words", "bounds", "keys")
+        )
         if (
             features.shape != (len(words), dimension)
             or keys.shape != (len(bounds) - 1, 16)
@@ -110,50 +73,10 @@ def read_shard(path: Path, dimension: int) -> Shard:
             or bounds[-1] != len(words)
             or (np.diff(bounds) < 0).any()
         ):
-            raise DamagedShardError(f"{path}: the parts do not fit together")
+            raise DamagedTensorsError(f"{path}: the parts do not fit together")
         block = Block(torch.from_numpy(features), torch.from_numpy(words))
         table = keys.tobytes()
         names = [table[i : i + 16] for i in range(0, len(table), 16)]
-        return Shard(path, block, np.array(bounds), names, header, data, checksum)
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        struct.error,
-        RecursionError,
-    ) as error:
-        raise DamagedShardError(f"{path}: {error}") from error
-
-
-def _map(path: Path) -> tuple[dict[str, Any], NDArray[np.uint8], str]:
-    """The header, what comes after it, and the checksum of both."""
-    with open(path, "rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        if length > 1 << 20:
-            raise DamagedShardError(f"{path}: not a shard")
-        header = json.loads(file.read(length))
-        raw = np.memmap(
-            file, np.uint8, "c", offset=0
-        )  # private: torch wants it writable, the file stays as is
-    if "__metadata__" not in header:
-        raise DamagedShardError(f"{path}: it has no checksum, as exaudit 0.1 wrote it")
-    checksum = str(header.pop("__metadata__")["checksum"])
-    data = raw[8 + length :]
-    end = max(entry["data_offsets"][1] for entry in header.values())
-    if end != len(data):
-        raise DamagedShardError(f"{path}: {len(data)} bytes of features, expected {end}")
-    return header, data, checksum
-
-
-def _array(data: NDArray[np.uint8], entry: Mapping[str, Any]) -> NDArray[Any]:
-    first, last = entry["data_offsets"]
-    return np.asarray(data[first:last].view(_TYPES[entry["dtype"]]).reshape(entry["shape"]))
-
-
-def _checksum(header: Mapping[str, Any], data: Sequence[NDArray[Any]]) -> str:
-    found = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for part in data:
-        found.update(part.data)
-    return found.hexdigest()
+        return Shard(path, block, np.array(bounds), names, file)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise DamagedTensorsError(f"{path}: {error}") from error

@@ -23,11 +23,11 @@ from exaudit.encode.bert import Bert, read_bert
 from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
 from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, windows_of
-from exaudit.encode.shapes import add_shapes, restore_shapes
+from exaudit.encode.shapes import NONE, add_shapes, restore_shapes
 from exaudit.encode.sizes import check_sizes
 from exaudit.errors import EncoderError, EncoderMismatchError, SettingError
 
-__all__ = ["DEFAULT_LAYERS", "OnTheFlyFeatures", "Transformer", "depth", "last_layers"]
+__all__ = ["DEFAULT_LAYERS", "OnTheFlyFeatures", "Transformer", "depth", "last_layers", "usual_layers"]
 
 # MiniLM: by token F0.5 on FCE (docs/results.md); gte-small: a first guess. The last layers of sentence-embedding
 # models have lost token-level detail.
@@ -37,6 +37,7 @@ _PIECES_PER_BATCH = {"cpu": 1024, "cuda": 65536}
 _PIECES_PER_PACK = {
     "cpu": 1024
 }  # of a batch to be tuned on; a GPU, waiting for kernels to start, is quicker whole
+_UNPADDED = 4096  # of such a batch without padding
 
 
 class Transformer:
@@ -77,6 +78,7 @@ class Transformer:
             )
         if tokenizer.mask is not None and tokenizer.mask >= self.module.get_input_embeddings().num_embeddings:
             tokenizer.mask = None  # a name without a vector
+        self._rows: Ints | None = None  # of the word pieces, while only some of them have embeddings
         self._loaded = self._version()
 
     @classmethod
@@ -132,6 +134,33 @@ class Transformer:
         """Before tuning: let an uncased encoder learn to tell words by their shapes."""
         if self.tokenizer.uncased and not self.reads_shapes:
             add_shapes(self.module)
+
+    @property
+    def packs(self) -> bool:
+        """Whether documents are read on the fly without padding: by a plain BERT on a CPU. A GPU, waiting for kernels
+        to start, would be slower."""
+        return isinstance(self.module, Bert) and self.device.type == "cpu"
+
+    @contextmanager
+    def tunable(self, token_lists: Sequence[Sequence[str]]) -> Iterator[OnTheFlyFeatures]:
+        """Documents to tune on. Where they are read without padding, only their word pieces have embeddings meanwhile:
+        those of others would not change, and are most of what an optimiser goes through at every step."""
+        features = self.on_the_fly(token_lists)
+        if not self.packs:
+            yield features
+            return
+        table, special = self.module.get_input_embeddings(), [*self.tokenizer.prefix, *self.tokenizer.suffix]
+        used = np.unique(np.concatenate([features.pieces.ids, np.array(special, np.int64)]))  # (U,)
+        whole, chosen = table.weight, torch.from_numpy(used)
+        self._rows = np.zeros(len(whole), np.int64)
+        self._rows[used] = np.arange(len(used))
+        table.weight = nn.Parameter(whole.detach()[chosen])  # (U, E)
+        try:
+            yield features
+        finally:
+            with torch.no_grad():
+                whole[chosen] = table.weight
+            table.weight, self._rows = whole, None
 
     def at(self, precision: str) -> Transformer:
         """The same encoder, weights and all, that reads in another precision."""
@@ -193,20 +222,22 @@ class Transformer:
             self.module.save_pretrained(folder)
             self.tokenizer.hf.save_pretrained(folder)
 
-    def _encode(self, pieces: Pieces, indices: Ints, budget: int | None) -> Packed:
+    def _encode(self, pieces: Pieces, indices: Ints, budget: int | None, *, packed: bool = False) -> Packed:
         lengths = pieces.lengths[indices]
         bounds = np.concatenate([[0], np.cumsum(lengths)])
         rows = ranges(pieces.bounds[indices], lengths)
         ids, shapes, windows = pieces.ids[rows], pieces.shapes[rows], windows_of(bounds, self.window)
-        parts = self._parts(windows, budget)
-        if len(parts) == 1:
-            vectors = self._run(ids, shapes, windows, parts[0])  # (T, D)
+        parts, run = self._parts(windows, budget), self._run
+        if packed:
+            parts, run = self._packed_parts(windows), self._run_packed
+        if len(parts) == 1 and not packed:
+            vectors = run(ids, shapes, windows, parts[0])  # (T, D)
         else:  # each into its place, so that a long document is in memory once
             vectors = torch.zeros(len(ids), self.dimension, device=self.device)  # (T, D)
             first = np.cumsum(windows.keep) - windows.keep
             for part in parts:
                 places = torch.from_numpy(ranges(first[part], windows.keep[part])).to(self.device)
-                vectors = vectors.index_copy_(0, places, self._run(ids, shapes, windows, part))
+                vectors = vectors.index_copy_(0, places, run(ids, shapes, windows, part))
         words = torch.from_numpy(pieces.words[rows]).to(self.device)
         return Packed(vectors, torch.from_numpy(bounds), words)
 
@@ -219,6 +250,15 @@ class Transformer:
         if budget is None or count * (int(windows.length.max()) + extra) <= budget:
             return [np.arange(count)]
         return [np.sort(part) for part in _by_length(windows.length, self.window, extra, budget)]
+
+    def _packed_parts(self, windows: Windows) -> list[Ints]:
+        """All windows, or so many of like lengths together as have, without padding, `_UNPADDED` pieces."""
+        order = np.argsort(windows.length, kind="stable")
+        ends = np.cumsum(
+            windows.length[order] + len(self.tokenizer.prefix) + len(self.tokenizer.suffix)
+        )  # (W,)
+        parts = np.split(order, np.flatnonzero(np.diff(ends // _UNPADDED)) + 1)
+        return [part for part in parts if len(part)]
 
     def _run(self, ids: Ints, shapes: Ints, windows: Windows, part: Ints) -> Tensor:
         """Run some windows as one padded batch; return the vectors of the pieces they keep."""
@@ -250,15 +290,37 @@ class Transformer:
         hidden = [output.hidden_states[layer].reshape(W * L, -1)[kept] for layer in self.layers]
         return torch.cat(hidden, dim=1).float()  # (T, D)
 
+    def _run_packed(self, ids: Ints, shapes: Ints, windows: Windows, part: Ints) -> Tensor:
+        """The same without padding."""
+        start, length = windows.start[part], windows.length[part]
+        prefix, suffix = self.tokenizer.prefix, self.tokenizer.suffix
+        whole = length + len(prefix) + len(suffix)  # (W,)
+        row = np.cumsum(whole) - whole
+        batch, own = np.zeros(whole.sum(), np.int64), ranges(row + len(prefix), length)
+        batch[own] = ids[ranges(start, length)]
+        for i, token in enumerate(prefix):
+            batch[row + i] = token
+        for i, token in enumerate(suffix):
+            batch[row + len(prefix) + length + i] = token
+        rows = batch if self._rows is None else self._rows[batch]
+        words = self.module.get_input_embeddings()(torch.from_numpy(rows))  # (T, E)
+        if self.reads_shapes:
+            kinds = np.full(len(batch), NONE)
+            kinds[own] = shapes[ranges(start, length)]
+            words = words + self.module.shapes(torch.from_numpy(kinds))
+        with self.autocast():
+            states = self.module.packed(words, whole)
+        kept = torch.from_numpy(ranges(row + len(prefix) + windows.skip[part], windows.keep[part]))
+        return (
+            torch.cat([states[layer] for layer in self.layers], dim=1).index_select(0, kept).float()
+        )  # (T, D)
+
     def autocast(self) -> Any:
         """bfloat16 by autocast: weights stay float32 for tuning and saving, and so do residual sums and norms.
 
-        That costs no time (all products are in bfloat16), and halves the distance to float32. Tuning is in float32
-        unless bfloat16 was asked for by name.
+        That costs no time (all products are in bfloat16), and halves the distance to float32.
         """
-        if self.dtype == "float32" or (self.module.training and self.precision == "auto"):
-            return nullcontext()
-        return torch.autocast(self.device.type, torch.bfloat16)
+        return torch.autocast(self.device.type, torch.bfloat16) if self.dtype == "bfloat16" else nullcontext()
 
     def _version(self) -> int:
         return sum(parameter._version for parameter in self.module.parameters())
@@ -279,7 +341,7 @@ class OnTheFlyFeatures:
         encoder = self.encoder
         budget = _PIECES_PER_PACK.get(encoder.device.type)
         with nullcontext() if encoder.module.training else torch.no_grad():
-            return encoder._encode(self.pieces, np.asarray(indices, np.int64), budget)
+            return encoder._encode(self.pieces, np.asarray(indices, np.int64), budget, packed=encoder.packs)
 
 
 def _by_length(lengths: Ints, window: int, extra: int, budget: int) -> Iterator[Ints]:
@@ -302,16 +364,19 @@ def _by_length(lengths: Ints, window: int, extra: int, budget: int) -> Iterator[
 
 def _choose_layers(name: str, layers: Sequence[int] | None, count: int) -> tuple[int, ...]:
     if layers is None:
-        chosen = DEFAULT_LAYERS.get(Path(name).name, ())
-        if not chosen or max(chosen) > count:
-            chosen = tuple(last_layers(count))
-        return chosen
+        return usual_layers(name, count)
     chosen = tuple(int(layer) for layer in layers)
     if not chosen or len(set(chosen)) < len(chosen) or min(chosen) < 0 or max(chosen) > count:
         raise SettingError(
             f"layers are {list(chosen)}; give different numbers from 0 (embeddings) to {count}, the last of {name}"
         )
     return chosen
+
+
+def usual_layers(name: str, count: int) -> tuple[int, ...]:
+    """Those of an encoder, of so many layers, that is not tuned."""
+    known = DEFAULT_LAYERS.get(Path(name).name, ())
+    return known if known and max(known) <= count else tuple(last_layers(count))
 
 
 def last_layers(count: int) -> range:

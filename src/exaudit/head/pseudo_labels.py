@@ -4,11 +4,57 @@ learn from."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["pseudo_labels"]
+__all__ = ["Opinion", "joint_scores", "pseudo_labels"]
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What a teacher makes of the words, and how often it is wrong about documents."""
+
+    scores: Sequence[NDArray[np.floating]]  # of the words of each document (N, K)
+    boundaries: NDArray[np.floating]  # (K,) above which a word is one that its decisions need
+    error: float  # of its decisions on documents it did not learn from
+
+    def share(self, words: NDArray[np.floating], k: int) -> float:
+        """Of the words (W,) of the documents of a class: those that its decisions need; one at least."""
+        return float(max((words > self.boundaries[k]).mean(), 1 / len(words)))
+
+
+def joint_scores(opinions: Sequence[Opinion], targets: NDArray[np.integer]) -> list[NDArray[np.float64]]:
+    """What several teachers make of the words together (N, K): above zero where a word is one to learn from.
+
+    Scores of different teachers have different units, so ranks are compared: how few words of the documents of the
+    class have such a score. A teacher counts for more the fewer words its decisions need, and the fewer of them are
+    wrong: the weights are (share x error)^-2. So many words are learnt from as the weighted geometric mean of the
+    teachers' shares allows.
+    """
+    lengths = [len(own) for own in opinions[0].scores]
+    joint = [np.full((length, targets.shape[1]), -1.0) for length in lengths]
+    for k in range(targets.shape[1]):
+        rows = [i for i in np.flatnonzero(targets[:, k] > 0).tolist() if lengths[i]]
+        if not rows:
+            continue
+        words = [np.concatenate([own.scores[i][:, k] for i in rows]) for own in opinions]  # (W,) each
+        shares = np.array([own.share(of, k) for own, of in zip(opinions, words, strict=True)])
+        weights = (shares * [own.error for own in opinions]) ** -2.0
+        weights /= weights.sum()
+        rarity = sum(weight * -np.log(_rank(of)) for weight, of in zip(weights, words, strict=True))  # (W,)
+        share = np.exp((weights * np.log(shares)).sum())
+        above = rarity - np.quantile(rarity, 1 - share)
+        for i, own in zip(rows, np.split(above, np.cumsum([lengths[i] for i in rows])[:-1]), strict=True):
+            joint[i][:, k] = own
+    return joint
+
+
+def _rank(scores: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The share of scores that are no lower."""
+    ordered = np.sort(scores)
+    return (len(scores) - np.searchsorted(ordered, scores)) / len(scores)
 
 
 def pseudo_labels(

@@ -133,6 +133,7 @@ def _changing(model: Model) -> dict[str, Any]:
         "document_boundaries": list(model.document_boundaries),
         "negative_boundary": model.negative_boundary,
         "confidence": None if model.confidence is None else model.confidence.to_json(),
+        "smoothing": list(model.smoothing),
         "record": model.record,
     }
 
@@ -254,6 +255,9 @@ def load_model(
         negative = None if negative is None else float(negative)
         told_confidence = description.get("confidence")  # likewise
         confidence = None if told_confidence is None else Confidence.from_json(told_confidence)
+        smoothing = tuple(int(width) for width in description.get("smoothing", ()))  # likewise
+        if smoothing and (len(smoothing) != len(labels.views) or min(smoothing) < 1):
+            raise ValueError(f"`smoothing` is {list(smoothing)}")
         place, record, by_tokens = (description[key] for key in ("encoder", "record", "by_tokens"))
         kinds = {"name": str, "fingerprint": str, "layers": list, "max_length": int | None}
         if place is not None and not all(isinstance(place[key], kind) for key, kind in kinds.items()):
@@ -290,6 +294,7 @@ def load_model(
         record=record,
         negative_boundary=negative,
         confidence=confidence,
+        smoothing=smoothing,
     )
 
 

@@ -70,6 +70,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         filters wider than one.
     loss
         "document", "min-max" or "token".
+    min_max
+        How the min-max loss is computed: over the "words" of a document, as in the paper's equations, or "padded", as
+        in its code, where padding takes part with a score of 0. None means words, but padded with recipe paper.
     epochs
         None means 12 (20 with recipe paper), or a few on a tuned encoder.
     batch_size
@@ -77,13 +80,15 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     learning_rate
         Of Adadelta.
     recipe
-        "stable" (decaying rate, averaged weights, document boundary tuned on dev) or "paper".
+        "stable" (decaying rate, averaged weights, document boundary tuned on dev) or "paper" (its code to the letter:
+        last four layers, constant rate, the single best epoch of the dev documents, boundaries at zero).
     boundary
         How the words' boundary is set after training on document labels: for "f0.5" (few and right words) or "f1"
         (misses count as much as false alarms), by erasing words of the dev documents; by "documents" (where these are
         decided best by their largest word); or "zero", as in the paper. None means f0.5, but zero with recipe paper.
     select
-        Choose the epoch by "f1", "accuracy", "loss" or "token-f0.5" on dev.
+        Choose the epoch by "f1", "accuracy", "loss", "token-f0.5" or "linear-f1" on dev; the last is F1 by the final
+        linear layer, whatever the loss, as in the paper's code, and the default with recipe paper.
     positive
         The positive class of two, if its name does not tell; of more, the one to tell from the rest.
     seed
@@ -91,9 +96,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     device
         "auto", "cpu" or "cuda".
     precision
-        What the frozen encoder reads in: "float32", "bfloat16" (about twice as fast on hardware that has it, with
-        nearly the same decisions), or "auto": bfloat16 on CPUs and GPUs that have it, float32 elsewhere, with recipe
-        paper, and while the encoder is tuned.
+        What the encoder reads in: "float32", "bfloat16" (about twice as fast on hardware that has it, with nearly the
+        same decisions), or "auto": bfloat16 on CPUs and GPUs that have it, float32 elsewhere, with recipe paper, and
+        while the encoder is tuned on a GPU.
     cache
         Folder of the feature cache; None takes the usual place, "" keeps features in memory.
 
@@ -129,6 +134,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pool: str | None = None,
         passage: int | None = None,
         loss: str = "document",
+        min_max: str | None = None,
         epochs: int | None = None,
         batch_size: int = 50,
         learning_rate: float = 1.0,
@@ -156,6 +162,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.pool = pool
         self.passage = passage
         self.loss = loss
+        self.min_max = min_max
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate

@@ -50,6 +50,7 @@ class Settings:
     pool: str | None = None
     passage: int | None = None
     loss: str = "document"
+    min_max: str | None = None
     epochs: int | None = None
     batch_size: int = 50
     learning_rate: float = 1.0
@@ -94,6 +95,8 @@ class Settings:
             epochs=self.head_epochs,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
+            clip=3.0 if self.recipe == "stable" else None,
+            min_max=self.min_max or ("words" if self.recipe == "stable" else "padded"),
             recipe=self.recipe,
             select=self.select,
             seed=self.seed,

@@ -2,11 +2,14 @@
 
     pre-training   the encoder learns to spot synthetic errors, if that is to the point (`exaudit.model.pretraining`)
     teacher        all layers, tuned with the document and the min-max loss; frozen; a new head is trained on it
-    pseudo-labels  the words of the training documents that the teacher's decisions need: those above the boundary where
-                   erasing them takes the evidence away (`exaudit.model.sweep`); overruled by the documents' labels
+    second opinion a head on the encoder as it was before the teacher: less often right about documents, but it may need
+                   fewer words for it, since tuning carries what a document says to all of its words
+    pseudo-labels  the words of the training documents that the decisions of both need (`exaudit.head.pseudo_labels`):
+                   erasing those above a boundary takes the evidence away (`exaudit.model.sweep`); overruled by the
+                   documents' labels
     student        the encoder as it was before the teacher; its last layers tuned on those words and the documents
 
-The teacher points at words because filters compete for them; the student, which scores every word by itself, learns
+Teachers point at words because filters compete for them; the student, which scores every word by itself, learns
 what the pseudo-labels have in common and forgets what was chance. It stands in for the teacher unless it is clearly
 worse on the dev documents. No token label is seen on the way.
 """
@@ -14,23 +17,26 @@ worse on the dev documents. No token label is seen on the way.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit.encode.transformer import Transformer
+from exaudit.encode.transformer import Transformer, usual_layers
+from exaudit.head.course import Course
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, class_scores
-from exaudit.head.pseudo_labels import pseudo_labels
+from exaudit.head.pseudo_labels import Opinion, joint_scores, pseudo_labels
 from exaudit.head.training import decided, scored
+from exaudit.head.tuning import TuningConfig
 from exaudit.metrics import averaged, columns, document_metrics, stable_offset
 from exaudit.model.erasure import Eraser
 from exaudit.model.job import Job, Trained
 from exaudit.model.parts import upper_layers
-from exaudit.model.pretraining import pretrained
+from exaudit.model.pretraining import pretrained, words_changed
 from exaudit.model.sweep import EFFECTS, Sweep
-from exaudit.model.tuning import Tuned, tune_or_resume, tuning_config
+from exaudit.model.tuning import Tuned, course_of, tune_or_resume, tuning_config
 
 __all__ = ["taught"]
 
@@ -40,15 +46,24 @@ MARGIN = 0.01  # of accuracy or F1 on the dev documents: less is not a clear dif
 def taught(job: Job, encoder: Transformer) -> Trained:
     """A student of a teacher, or the teacher where the student does not live up to it."""
     settings = job.settings
-    start, pretraining = pretrained(job, encoder)
-    teacher, history, scores = _teacher(job, start.copy(encoder.layers))
+    tuning = partial(tuning_config, encoder, job.data, seed=settings.seed)
+    for_teacher = tuning("document+min-max", epochs=2, rate=1e-4)
+    for_student = tuning("document+token", epochs=3, rate=2e-4)
+    words = [config.work(job.data.labels.word_counts) for config in (for_teacher, for_student)]
+    course = course_of(job, encoder, words_changed(job) + sum(words), sweeps=4)
 
-    own_labels = pseudo_labels(scores, job.data.labels.class_targets(len(job.labels)))
+    start, pretraining = pretrained(job, encoder, course)
+    second = _second_opinion(
+        job, start
+    )  # first: it lets go of its features before the teacher needs the room
+    teacher, history, first = _teacher(job, start.copy(encoder.layers), for_teacher, course)
+
+    targets = job.data.labels.class_targets(len(job.labels))  # (D, K)
+    own_labels = pseudo_labels(joint_scores([first, second], targets), targets)
     pseudo_labelled = replace(job.data, labels=replace(job.data.labels, token_targets=own_labels))
     fresh = start.copy(upper_layers(settings, encoder))
-    config = tuning_config(fresh, job.data, "document+token", seed=settings.seed, epochs=3, rate=2e-4)
     head = job.new_head(fresh, pool="none")
-    student = tune_or_resume(fresh, head, pseudo_labelled, config, job.options, "student")
+    student = tune_or_resume(fresh, head, pseudo_labelled, for_student, job.options, "student", course)
 
     dev = [job.dev.encoded(settings, one.encoder) for one in (teacher, student)]
     merits = [_merit(one.head, seen, job) for one, seen in zip((teacher, student), dev, strict=True)]
@@ -64,25 +79,41 @@ def taught(job: Job, encoder: Transformer) -> Trained:
     return Trained(best.encoder, best.head, dev[kept], history, record, word_odds=bool(kept))
 
 
-def _teacher(job: Job, encoder: Transformer) -> tuple[Tuned, dict[str, Any], list[NDArray[np.float32]]]:
-    """A teacher, how its head was trained, and by how much each training word is above its boundary."""
+def _teacher(
+    job: Job, encoder: Transformer, config: TuningConfig, course: Course
+) -> tuple[Tuned, dict[str, Any], Opinion]:
+    """A teacher, how its head was trained, and what it makes of the training words."""
     head = job.new_head(encoder)
-    config = tuning_config(encoder, job.data, "document+min-max", seed=job.settings.seed, epochs=2, rate=1e-4)
-    teacher = tune_or_resume(encoder, head, job.data, config, job.options, "teacher")
+    teacher = tune_or_resume(encoder, head, job.data, config, job.options, "teacher", course)
     data, dev = job.encoded(teacher.encoder)
     head = job.new_head(teacher.encoder)
     history = job.train_head(head, data, dev, job.options.checkpoint("teacher", teacher.encoder))
     if _merit(teacher.head, dev, job) > _merit(head, dev, job) + MARGIN:
         head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
-    boundary = _lesson_boundary(job, teacher.encoder, head, dev)
-    scores = [words - boundary for _, words in scored(head, data)]
-    return replace(teacher, head=head), history, scores
+    return replace(teacher, head=head), history, _opinion(job, teacher.encoder, head, data, dev)
 
 
-def _lesson_boundary(
-    job: Job, encoder: Transformer, head: Head, dev: LabelledFeatures
-) -> NDArray[np.float32]:
-    """Above it, a word is one to learn from (K,). A word that no filter chose scores the bias alone, and never is.
+def _second_opinion(job: Job, encoder: Transformer) -> Opinion:
+    """What a head on an encoder that is not tuned makes of the training words."""
+    frozen = replace(job, settings=replace(job.settings, tune_encoder=False, pretrain=None))
+    count = encoder.module.config.num_hidden_layers
+    encoder = encoder.copy(job.settings.layers or usual_layers(job.settings.encoder, count))
+    data, dev = frozen.encoded(encoder)
+    head = frozen.new_head(encoder)
+    frozen.train_head(head, data, dev, job.options.checkpoint("second_opinion", encoder))
+    return _opinion(frozen, encoder, head, data, dev)
+
+
+def _opinion(
+    job: Job, encoder: Transformer, head: Head, data: LabelledFeatures, dev: LabelledFeatures
+) -> Opinion:
+    scores = [words for _, words in scored(head, data)]
+    error = max(1 - _merit(head, dev, job), 1 / len(dev))
+    return Opinion(scores, _needed(job, encoder, head, dev), error)
+
+
+def _needed(job: Job, encoder: Transformer, head: Head, dev: LabelledFeatures) -> NDArray[np.float32]:
+    """The boundary above which words are needed (K,). A word that no filter chose scores the bias alone, and never is.
 
     At zero, a tuned teacher may flag a third of the words of a document: it reads the document's label from all of
     them, and a student of those words would learn the document, not the words.

@@ -148,6 +148,10 @@ def _check_effects(settings: Settings, init: Model | None) -> None:
             f"`boundary={settings.boundary}` goes with `loss=document`; after `loss={settings.loss}` the boundary of "
             "the words is set by that"
         )
+    if settings.min_max is not None and settings.loss != "min-max":
+        raise SettingError(
+            f"`min_max` goes with `loss=min-max`, not with `loss={settings.loss}`; leave it out"
+        )
     fits = settings.tune_encoder and settings.loss != "min-max" and settings.scores_words_alone
     if settings.pretrain and (not fits or init is not None):
         raise SettingError(

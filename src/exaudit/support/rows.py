@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,34 @@ from exaudit.errors import SupportError
 from exaudit.support.projection import Projection
 from exaudit.support.vector_file import VectorFile
 
-__all__ = ["Rows", "as_tensor"]
+__all__ = ["Rows", "Sketches", "as_tensor"]
 
 STEP = 4096  # rows sketched at once
+
+
+@dataclass(frozen=True)
+class Sketches:
+    """A projection and the sketches of n rows by it, as the search keeps them."""
+
+    projection: Projection
+    norm: Tensor  # (n,) float64
+    error: Tensor  # (n,) float64
+    factor: Tensor  # (n, W); (0, W) of flat search
+
+    def __len__(self) -> int:
+        return len(self.norm)
+
+    def take(self, places: Tensor) -> Sketches:
+        """Those of some of the rows."""
+        factor = self.factor[places] if len(self.factor) else self.factor
+        return Sketches(self.projection, self.norm[places], self.error[places], factor)
+
+    def to(self, device: torch.device) -> Sketches:
+        """The same on another device."""
+        own = self.projection
+        directions = None if own.directions is None else own.directions.to(device)
+        projection = replace(own, mean=own.mean.to(device), directions=directions)
+        return replace(self, projection=projection, factor=self.factor.to(device))
 
 
 class Rows:
@@ -36,6 +62,11 @@ class Rows:
     @property
     def width(self) -> int:
         return int(self._vectors.shape[1])
+
+    @property
+    def held(self) -> Tensor | None:
+        """All vectors, where they stand row after row on the device of the search."""
+        return None if self._stream or not self._vectors.is_contiguous() else self._vectors
 
     def append(self, vectors: NDArray[Any]) -> None:
         count, total = len(self), len(self) + len(vectors)
@@ -78,6 +109,32 @@ class Rows:
             if kept:
                 factor[some] = sketch.as_rows()
         self._norm, self._error, self._factor = norm, error, factor
+
+    def adopt(self, known: Sketches, at: Tensor) -> None:
+        """Take sketches that were made before, of the rows at places `at` (n,); make those of the others."""
+        projection, total = known.projection, len(self)
+        norm, error, factor = known.norm, known.error, known.factor
+        if not torch.equal(at, torch.arange(total)):
+            norm, error = norm.new_empty(total), error.new_empty(total)
+            kept = projection.directions is not None
+            factor = factor.new_empty(total if kept else 0, projection.width)
+            norm[at], error[at] = known.norm, known.error
+            if kept:
+                factor[at.to(self._device)] = known.factor
+            missing = torch.ones(total, dtype=torch.bool).index_fill_(0, at, False).nonzero().flatten()
+            for start in range(0, len(missing), STEP):
+                some = missing[start : start + STEP]
+                sketch = projection.sketch(self.gather(some + self.first))
+                norm[some], error[some] = sketch.norm.cpu(), sketch.error.cpu()
+                if kept:
+                    factor[some.to(self._device)] = sketch.as_rows()
+        self._projection, self._norm, self._error, self._factor = projection, norm, error, factor
+
+    def sketches(self) -> Sketches:
+        """Those in use, of all rows."""
+        if self._projection is None:
+            raise RuntimeError("sketches before sketch")
+        return Sketches(self._projection, self._norm, self._error, self._factor)
 
     def factor(self, row: Tensor) -> Tensor:
         """Sketches of some rows by number, as a factor of the product (n, W)."""

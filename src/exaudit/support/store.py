@@ -4,6 +4,7 @@
     <location>/documents.lance    batch, document, id, text, tokens, scores, labels as they were added, ...
     <location>/log.lance          id and JSON of each entry; see `exaudit.support.history`
     <location>/head.json          the last entry that counts; see `exaudit.support.head`
+    <location>/sketches.safetensors    what a search has found out so far; see `exaudit.support.sketch_file`
 
 An edit appends its data to the first two, its entry to the log, and then moves the head. What cannot be reached from
 the head, because its writer was killed or was slower than another, is never looked at. A location can be a folder or
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -146,6 +148,16 @@ class LanceSupportSet(SupportSet):
         support._check()
         support._head.tidy()
         return support
+
+    @property
+    def folder(self) -> Path | None:
+        return folder_of(self.where)
+
+    def verify(self) -> None:
+        from exaudit.support.sketch_file import check_sketches
+
+        super().verify()
+        check_sketches(self)
 
     def _has_log(self) -> bool:
         return self._log.folder is not None and self._log.folder.is_dir()
@@ -283,6 +295,8 @@ class LanceSupportSet(SupportSet):
     # Compaction
 
     def compact(self, *, author: str | None = None, reason: str = "") -> Edit:
+        from exaudit.support.sketch_file import prune_sketches
+
         plan: dict[int, list[int] | None] = {}
         work: list[Iterator[None]] = []
 
@@ -307,6 +321,7 @@ class LanceSupportSet(SupportSet):
                     self._head.hold()
             self._head.shrink()
             self._narrow = {}
+            prune_sketches(self)
         return edit
 
     def _reclaim(self, table: KeyedTable, plan: Mapping[int, list[int] | None]) -> Iterator[None]:

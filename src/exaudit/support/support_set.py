@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -130,6 +131,17 @@ class SupportSet(ABC):
 
     def __contains__(self, id: object) -> bool:
         return id in self._state.number_of
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it is kept, if that is a folder."""
+        return None
+
+    def fingerprints(self) -> tuple[list[bytes], npt.NDArray[np.int32]]:
+        """Of the live documents, each of its text, vectors and scores; and their numbers of tokens."""
+        state = self._state
+        numbers = np.flatnonzero(state.live)
+        return [state.digests[number] for number in numbers.tolist()], state.length[numbers]
 
     def exemplars(self, *, vectors: bool = True) -> Exemplars:
         """The live tokens as columns. Without vectors this is quick and small."""
