@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from exaudit._escape import json_text
-from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
+from exaudit.cli.auditor import admission_rule, chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
+    AdmitRule,
     Device,
     Encoder,
     Model,
@@ -37,6 +38,7 @@ def label(
     rule: RuleName = None,
     knn: UseKNN = False,
     admit: Admit = False,
+    admit_rule: AdmitRule = None,
     support: SupportAt = None,
     stream: Stream = False,
     device: Device = "auto",
@@ -49,7 +51,7 @@ def label(
     from exaudit.cli.outputs import check_output, output
     from exaudit.model.folder import load_model
 
-    chosen = chosen_rule(rule, knn)
+    chosen, admitting = chosen_rule(rule, knn), admission_rule(admit, admit_rule)
     check_output(out, model, support, file, reading.token_labels)
     documents = reading.iterate(file)
     if chosen is None and not admit:
@@ -60,9 +62,12 @@ def label(
                 stream_out.write(json_text(scores.to_json(loaded.labels)) + "\n")
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
-        stale = auditor.staleness() if admit else None
+        promising = admitting == "promise" or (admitting is True and auditor.promise is not None)
+        if promising and (change := auditor.check_promise()):
+            say(change)
+        stale = auditor.staleness() if admit and not promising else None
         told = with_notes(auditor.model, documents)
-        labelled = auditor.iter_label(told, rule=chosen, admit=admit, nearest=True)
+        labelled = auditor.iter_label(told, rule=chosen, admit=admitting, nearest=True)
         with output(out) as stream_out:
             for audited in labelled:
                 if stale is not None:
@@ -71,3 +76,6 @@ def label(
             auditor.wait_verified()  # before a file is put in its place
         if stale is not None:
             say(stale.render())
+        if promising and auditor.promise is not None:
+            for sentence in auditor.promise.sentences(auditor.labels):
+                say(sentence)

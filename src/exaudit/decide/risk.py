@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from exaudit.errors import SettingError
 
-__all__ = ["Aim", "Answers", "Goal", "Level", "Risk", "binomial_tail", "control", "upper_bound"]
+__all__ = ["Aim", "Answers", "Goal", "Level", "Risk", "binomial_tail", "capped", "control", "upper_bound"]
 
 Aim = Literal["accuracy", "precision", "recall"]
 Floats = npt.NDArray[np.float64]
@@ -79,7 +79,11 @@ class Answers:
         """Some of the answers; the documents stay as many."""
         pool = None if self.pool is None else self.pool[chosen]
         return replace(
-            self, document=self.document[chosen], trust=self.trust[chosen], wrong=self.wrong[chosen], pool=pool
+            self,
+            document=self.document[chosen],
+            trust=self.trust[chosen],
+            wrong=self.wrong[chosen],
+            pool=pool,
         )
 
     def split(self, first: Bools) -> tuple[Answers, Answers]:
@@ -105,12 +109,9 @@ class Answers:
         return float((self.trust >= threshold).mean()) if len(self.trust) else 0.0
 
     def at_most(self, most: int) -> Answers:
-        """The same, with no more than the `most` most trusted answers of a document ever let through."""
-        order = np.lexsort((-self.trust, self.document))  # by document, the most trusted first
-        lengths = np.bincount(self.document, minlength=self.documents)  # (D,)
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return replace(self, trust=np.where(rank < most, self.trust, -np.inf))
+        """The same, with no more than the `most` most trusted answers of a document ever let through, besides those
+        that always are (a trust of +inf)."""
+        return replace(self, trust=capped(self.trust, self.document, most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +133,24 @@ class Risk:
     answers: int  # that it was bounded on
     documents: int
     most: int  # answers of one document that are let through, at most
-    more: int | None = None  # documents that it would take, where there is no threshold; None: no number would do
+    more: int | None = (
+        None  # documents that it would take, where there is no threshold; None: no number would do
+    )
 
     @property
     def level(self) -> Level | None:
         """The point of the curve that the threshold is at."""
         return next((level for level in self.levels if level.threshold == self.threshold), None)
+
+
+def capped(trust: Floats, document: npt.NDArray[np.int64], most: int) -> Floats:
+    """Trust in answers, -inf for all but the `most` most trusted ones of each document; +inf stays, uncounted."""
+    order = np.lexsort((-trust, document))  # by document, the most trusted first
+    first = np.searchsorted(document[order], document)  # (N,) where the document of each begins
+    always = np.bincount(document, weights=np.isposinf(trust))[document] if len(document) else 0
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return np.where(np.isposinf(trust) | (rank - first - always < most), trust, -np.inf)
 
 
 def binomial_tail(errors: float, n: float, risk: float) -> float:
@@ -172,7 +185,9 @@ def control(fit: Answers, bound: Answers, goal: Goal, *, tests: int = 1) -> Risk
     least = (1 - goal.confidence) / tests
     if not len(fit.trust):
         return Risk(None, (), len(bound.trust), bound.documents, 1)
-    plan = max((_plan(fit, most, goal.risk, least, bound.documents) for most in _caps(fit)), key=lambda p: p.hoped)
+    plan = max(
+        (_plan(fit, most, goal.risk, least, bound.documents) for most in _caps(fit)), key=lambda p: p.hoped
+    )
     tested, found = bound.at_most(plan.most), None
     for threshold, bet in plan.steps[plan.first :]:
         if _log_p(*tested.counts(threshold), goal.risk, bet) > math.log(least):
@@ -208,11 +223,13 @@ def _plan(fit: Answers, most: int, risk: float, least: float, documents: int) ->
 def _caps(answers: Answers) -> list[int]:
     """How many answers of a document may be let through at most: some numbers to choose from."""
     lengths = np.bincount(answers.document, minlength=1)
-    return sorted({int(cap) for cap in np.quantile(lengths[lengths > 0], (0.25, 0.5, 0.75, 0.9, 1.0), method="higher")})
+    return sorted(
+        {int(cap) for cap in np.quantile(lengths[lengths > 0], (0.25, 0.5, 0.75, 0.9, 1.0), method="higher")}
+    )
 
 
 def _thresholds(answers: Answers) -> Floats:
-    """From strict to lenient: at equal shares of the answers, and between values, so that none is missed by rounding."""
+    """From strict to lenient, at equal shares of the answers."""
     values = np.sort(answers.trust[np.isfinite(answers.trust)])[::-1]
     if not len(values):
         return values
@@ -243,7 +260,10 @@ def _level(answers: Answers, threshold: float, confidence: float, most: int) -> 
     if most == 1:
         bound = upper_bound(errors.sum(), whole.sum(), confidence)
     else:
-        low, bound = error, 1.0  # the risk that a test would just reject; its bet is the best for these documents
+        low, bound = (
+            error,
+            1.0,
+        )  # the risk that a test would just reject; its bet is the best for these documents
         for _ in range(12):
             middle = (low + bound) / 2
             kept = _log_p(errors, whole, middle, _bet(errors, whole, middle, most)) > math.log(1 - confidence)
@@ -277,5 +297,9 @@ def _needed(rate: float, risk: float, least: float) -> float:
             return math.inf
     while low < high:
         middle = (low + high) // 2
-        low, high = (middle + 1, high) if binomial_tail(math.ceil(rate * middle), middle, risk) > least else (low, middle)
+        low, high = (
+            (middle + 1, high)
+            if binomial_tail(math.ceil(rate * middle), middle, risk) > least
+            else (low, middle)
+        )
     return high

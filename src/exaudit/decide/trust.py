@@ -36,7 +36,12 @@ class Trust:
 
     @classmethod
     def fit(
-        cls, signals: Sequence[str], values: npt.ArrayLike, predicted: npt.ArrayLike, right: npt.ArrayLike, classes: int
+        cls,
+        signals: Sequence[str],
+        values: npt.ArrayLike,
+        predicted: npt.ArrayLike,
+        right: npt.ArrayLike,
+        classes: int,
     ) -> Trust:
         """From answers whose truth is known.
 
@@ -44,9 +49,13 @@ class Trust:
         """
         table, said = np.asarray(values, np.float64), np.asarray(predicted)
         if table.shape != (len(said), len(signals)) or not np.isfinite(table).all():
-            raise SettingError(f"signals of shape {table.shape}, but there are {len(said)} answers and {len(signals)}")
+            raise SettingError(
+                f"signals of shape {table.shape}, but there are {len(said)} answers and {len(signals)}"
+            )
         knots = tuple(
-            tuple(_knots(table[said == c, s] if (said == c).any() else table[:, s]) for s in range(len(signals)))
+            tuple(
+                _knots(table[said == c, s] if (said == c).any() else table[:, s]) for s in range(len(signals))
+            )
             for c in range(classes)
         )
         draft = cls(tuple(signals), knots, (0.0,) * (2 * len(signals)), (0.0,) * classes)
@@ -71,7 +80,8 @@ class Trust:
             return np.zeros(0)
         features = self._features(self.quantiles(values, predicted))
         # The margin itself breaks the ties that quantiles leave, without changing their order.
-        return features @ np.array(self.weights) + np.array(self.offsets)[predicted] + 1e-6 * np.tanh(values[:, 0])
+        ties = 1e-6 * np.tanh(values[:, 0])
+        return np.asarray(features @ np.array(self.weights) + np.array(self.offsets)[predicted] + ties)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -85,7 +95,11 @@ class Trust:
             weights, offsets = (tuple(map(float, value[name])) for name in ("weights", "offsets"))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"damaged trust: {error!r}; fit it again") from error
-        if len(weights) != 2 * len(signals) or len(offsets) != len(knots) or {len(k) for k in knots} != {len(signals)}:
+        if (
+            len(weights) != 2 * len(signals)
+            or len(offsets) != len(knots)
+            or {len(k) for k in knots} != {len(signals)}
+        ):
             raise ModelError("damaged trust: its parts do not fit together; fit it again")
         return cls(signals, knots, weights, offsets)
 
