@@ -155,13 +155,17 @@ def capped(trust: Floats, document: npt.NDArray[np.int64], most: int) -> Floats:
 
 def binomial_tail(errors: float, n: float, risk: float) -> float:
     """P(at most `errors` of `n` are wrong), where each is with chance `risk`."""
-    k, n = int(errors), int(n)
-    if k >= n:
-        return 1.0
+    return 1.0 if errors >= n else float(_tails(int(errors), int(n), risk)[-1])
+
+
+def _tails(most: int, n: int, risk: float) -> Floats:
+    """P(at most k of n are wrong) for every k up to `most`."""
     factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])  # their logarithms
-    i = np.arange(k + 1)
-    ways = factorials[n] - factorials[i] - factorials[n - i]  # (k + 1,)
-    return float(min(1.0, np.exp(ways + i * math.log(risk) + (n - i) * math.log1p(-risk)).sum()))
+    k = np.arange(most + 1)
+    ways = factorials[n] - factorials[k] - factorials[n - k]  # (most + 1,)
+    return np.asarray(
+        np.minimum(1.0, np.cumsum(np.exp(ways + k * math.log(risk) + (n - k) * math.log1p(-risk))))
+    )
 
 
 def upper_bound(errors: float, n: float, confidence: float) -> float:
@@ -175,15 +179,16 @@ def upper_bound(errors: float, n: float, confidence: float) -> float:
     return high
 
 
-def control(fit: Answers, bound: Answers, goal: Goal, *, tests: int = 1) -> Risk:
+def control(fit: Answers, bound: Answers, goal: Goal, *, tests: int = 1, curve: bool = True) -> Risk:
     """The most lenient threshold that keeps the promise.
 
     fit : answers that the thresholds, their order and the bets are taken from; the trust may have been fitted on them.
     bound : answers of other documents, that the thresholds are tested on.
     tests : how many promises of this kind are made together, all to be kept with the goal's confidence.
+    curve : also bound the risk at every threshold, to be shown.
     """
     least = (1 - goal.confidence) / tests
-    if not len(fit.trust):
+    if not np.isfinite(fit.trust).any():
         return Risk(None, (), len(bound.trust), bound.documents, 1)
     plan = max(
         (_plan(fit, most, goal.risk, least, bound.documents) for most in _caps(fit)), key=lambda p: p.hoped
@@ -193,7 +198,8 @@ def control(fit: Answers, bound: Answers, goal: Goal, *, tests: int = 1) -> Risk
         if _log_p(*tested.counts(threshold), goal.risk, bet) > math.log(least):
             break
         found = threshold
-    levels = tuple(_level(tested, threshold, 1 - least, plan.most) for threshold, _ in plan.steps)
+    shown = plan.steps if curve else ()
+    levels = tuple(_level(tested, threshold, 1 - least, plan.most) for threshold, _ in shown)
     more = None if found is not None else _more(tested, plan, goal.risk, least)
     return Risk(found, levels, len(bound.trust), bound.documents, plan.most, more)
 
@@ -211,20 +217,52 @@ class _Plan:
 def _plan(fit: Answers, most: int, risk: float, least: float, documents: int) -> _Plan:
     capped = fit.at_most(most)
     thresholds = _thresholds(capped).tolist()
-    bets = [_bet(*capped.counts(threshold), risk, most) for threshold in thresholds]
+    counted = [capped.counts(threshold) for threshold in thresholds]
+    bets = [_bet(*each, risk, most) for each in counted]
     steps = tuple(zip(thresholds, bets, strict=True))
     scale = documents / max(1, fit.documents)  # what so many documents would show, were they like these
-    shown = [scale * _log_p(*capped.counts(threshold), risk, bet) for threshold, bet in steps]
-    first = int(np.argmin(shown))
-    passed = [t for t, p in zip(thresholds[first:], shown[first:], strict=True) if p <= math.log(least)]
-    return _Plan(most, steps, first, capped.coverage(passed[-1]) if passed else min(shown) / 1e9)
+    if most == 1:
+        errors, answers = np.array(
+            [[each.sum() for each in capped.counts(t)] for t in thresholds]
+        ).T  # (J,) each
+        hopes = [
+            _chance_to_pass(scale * n, (wrong + 0.5) / (n + 1), risk, least)
+            for wrong, n in zip(_smooth(errors, answers), answers, strict=True)
+        ]
+        passed = [hope >= 0.5 for hope in hopes]
+    else:
+        hopes = [-scale * _log_p(*each, risk, bet) for each, bet in zip(counted, bets, strict=True)]
+        passed = [hope >= -math.log(least) for hope in hopes]
+    first = int(np.argmax(hopes))
+    reached = [t for t, good in zip(thresholds[first:], passed[first:], strict=True) if good]
+    return _Plan(most, steps, first, capped.coverage(reached[-1]) if reached else (hopes[first] - 1e6) / 1e9)
+
+
+def _smooth(errors: Floats, answers: Floats) -> Floats:
+    """Errors above each threshold, were the share of errors never to fall towards more lenient ones: of a hundred
+    thresholds, the one that looks best was mostly lucky (isotonic regression, by pooling adjacent violators)."""
+    blocks: list[list[float]] = []  # errors, answers and thresholds of each
+    for wrong, n in zip(np.diff(errors, prepend=0), np.diff(answers, prepend=0), strict=True):
+        blocks.append([wrong, n, 1])
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
+            last = blocks.pop()
+            blocks[-1] = [a + b for a, b in zip(blocks[-1], last, strict=True)]
+    rates = np.concatenate([np.full(int(count), wrong / max(1.0, n)) for wrong, n, count in blocks])  # (J,)
+    return np.asarray(np.cumsum(rates * np.diff(answers, prepend=0)))
+
+
+def _chance_to_pass(n: float, rate: float, risk: float, least: float) -> float:
+    """How likely so many answers, of which so many are wrong, show that the risk is kept."""
+    n, most = int(n), int(n * risk)  # with more errors than that, nothing is shown
+    allowed = int(np.searchsorted(_tails(most, n, risk), least, side="right")) - 1
+    return binomial_tail(allowed, n, min(rate, 0.999)) if allowed >= 0 else 0.0
 
 
 def _caps(answers: Answers) -> list[int]:
     """How many answers of a document may be let through at most: some numbers to choose from."""
     lengths = np.bincount(answers.document, minlength=1)
     return sorted(
-        {int(cap) for cap in np.quantile(lengths[lengths > 0], (0.25, 0.5, 0.75, 0.9, 1.0), method="higher")}
+        {int(cap) for cap in np.quantile(lengths[lengths > 0], (0.5, 0.75, 0.9, 1.0), method="higher")}
     )
 
 
