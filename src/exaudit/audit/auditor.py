@@ -425,7 +425,7 @@ class Auditor:
         add
             Add the documents to those that the promise rests on now, rather than to start anew.
         """
-        kept = self.promise
+        kept = self.promise if add or goal is None else None  # one that is damaged may be made anew
         if goal is None and kept is None:
             raise SettingError("say what to promise: give `risk`, as in 0.05")
         if add and kept is None:
@@ -455,6 +455,10 @@ class Auditor:
         return anew.change_since(kept) + (
             f"; {gone} that are in the support set now were left out" if gone else ""
         )
+
+    def promises(self, admit: bool | Admit) -> bool:
+        """Whether it is the promise that decides what is admitted, rather than the limits."""
+        return admit == "promise" or (admit is True and self.promise is not None)
 
     def staleness(self) -> Staleness | None:
         """None where the limits fit the support set as it is; otherwise they are fitted anew, to compare."""
@@ -608,16 +612,22 @@ class Auditor:
     def _promised(self, documents: Sequence[Document], goal: Goal) -> Promise:
         """A promise that rests on these documents."""
         made = self._made()
-        k, calibrated = 0, list[Calibrated]()
+        k, calibrated, by_limits = 0, list[Calibrated](), list[bool | None]()
         if made.support_version is None:
             for scores in self.model.label(documents):
                 calibrated.append((scores.document, signals_of(scores, (), (), self.labels)))
         else:
             knns = self._need_knn().knns if made.knns else ()
             k = knns[0].k if knns else min(K, len(self.support))
+            limits = self.admission if knns else None
+            fitting = limits is not None and limits.fits(knns) and not limits.is_stale(self.support.version)
+            beside = (
+                Policy(self.labels, "knn", knns, limits.views) if limits is not None and fitting else None
+            )
             for scores, near in self._searched(documents, k):
                 calibrated.append((scores.document, signals_of(scores, near, knns, self.labels)))
-        return Promise.fit(calibrated, self.labels, goal, made=made, k=k)
+                by_limits.append(None if beside is None else beside.audited(scores, near).admitted)
+        return Promise.fit(calibrated, self.labels, goal, made=made, k=k, by_limits=by_limits)
 
     def _keep(self, promise: Promise) -> Promise:
         if self._place is not None:
@@ -627,7 +637,7 @@ class Auditor:
 
     def _policy(self, rule: Rule | None, admit: bool | Admit) -> Policy:
         check_rule(rule)
-        if admit == "promise" or (admit is True and self.promise is not None):
+        if self.promises(admit):
             return self._promising(rule)
         rule = "knn" if admit and rule is None else rule
         has_token_labels = False

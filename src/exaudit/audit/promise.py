@@ -206,13 +206,26 @@ class Promise:
     k: int  # exemplars of each word that are looked at; 0: no support set
     parts: dict[str, Part]  # documents, words
     calibration: tuple[Document, ...]
+    limits: tuple[float, float] | None = (
+        None  # what the mean limits admitted of the same documents, and got wrong
+    )
     withdrawal: str | None = None  # why it no longer holds, where it does not
 
     @classmethod
     def fit(
-        cls, calibrated: Sequence[Calibrated], labels: LabelSet, goal: Goal, *, made: Made, k: int
+        cls,
+        calibrated: Sequence[Calibrated],
+        labels: LabelSet,
+        goal: Goal,
+        *,
+        made: Made,
+        k: int,
+        by_limits: Sequence[bool | None] = (),
     ) -> Promise:
-        """Make the promise where it can be made: about documents and, where their words are labelled, about words."""
+        """Make the promise where it can be made: about documents and, where their words are labelled, about words.
+
+        by_limits : what the mean limits would admit of the documents, to be shown beside it.
+        """
         documents, signals = [each for each, _ in calibrated], [each for _, each in calibrated]
         _check(documents, signals, labels, goal)
         first = np.array([int(digest(document), 16) % FIT_ON == 0 for document in documents])
@@ -222,7 +235,7 @@ class Promise:
             parts["words"] = Part.fit("words", signals, first, goal, names["words"])
         if not any(part.met for part in parts.values()):
             raise SupportError(_unmet(parts, signals, first, goal))
-        return cls(goal, made, k, parts, tuple(documents))
+        return cls(goal, made, k, parts, tuple(documents), _beside(by_limits, signals, first))
 
     def withdrawn(self, reason: str) -> Promise:
         """The same promise, which no longer holds: nothing is admitted any more, and every answer says why."""
@@ -291,6 +304,7 @@ class Promise:
             "made": asdict(self.made) | {"knns": list(self.made.knns)},
             "k": self.k,
             "parts": [part.to_json() for part in self.parts.values()],
+            "limits": None if self.limits is None else list(self.limits),
             "documents": [
                 plain_document(document) | {"token_labels": _token_labels(document)}
                 for document in self.calibration
@@ -319,6 +333,7 @@ class Promise:
             int(value["k"]),
             {part.level: part for part in parts},
             tuple(document_from(each) for each in value["documents"]),
+            None if value["limits"] is None else (float(value["limits"][0]), float(value["limits"][1])),
         )
 
 
@@ -339,6 +354,17 @@ def _columns(level: str, signals: Sequence[Signals]) -> tuple[Floats, Ints, Ints
         np.concatenate([each.words_right for each in signals if each.words_right is not None]),
         np.concatenate([each.words_positive for each in signals if each.words_positive is not None]),
     )
+
+
+def _beside(
+    by_limits: Sequence[bool | None], signals: Sequence[Signals], first: Bools
+) -> tuple[float, float] | None:
+    """The share of documents that the limits admitted, of those that the risk was bounded on, and that of errors."""
+    if not by_limits or None in by_limits:
+        return None
+    admitted = np.array(by_limits, bool)[~first]
+    wrong = np.array([not each.right for each in signals])[~first]
+    return float(admitted.mean()), float(wrong[admitted].mean()) if admitted.any() else 0.0
 
 
 def _answers(

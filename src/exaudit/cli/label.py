@@ -62,7 +62,7 @@ def label(
                 stream_out.write(json_text(scores.to_json(loaded.labels)) + "\n")
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
-        promising = admitting == "promise" or (admitting is True and auditor.promise is not None)
+        promising = auditor.promises(admitting)
         if promising and (change := auditor.check_promise()):
             say(change)
         stale = auditor.staleness() if admit and not promising else None

@@ -20,8 +20,8 @@ __all__ = ["Trust"]
 
 Floats = npt.NDArray[np.float64]
 KNOTS = 200  # quantiles kept of each signal
-MOST = 20_000  # answers to fit on
-SWEEPS = 60
+MOST = 10_000  # answers to fit on
+SWEEPS = 40
 RIDGE = 2.0  # answers' worth of belief in the margin alone
 
 
