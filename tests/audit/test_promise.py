@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exaudit.audit import Auditor
+from exaudit.audit import Auditor, OverlapWarning
 from exaudit.audit.audited import Audited
 from exaudit.audit.promise import Verdict
 from exaudit.audit.signals import name_of, signals_of
@@ -244,10 +244,18 @@ def test_damage_is_told(promised: Auditor, model: Path) -> None:
         assert Auditor.open(model).promise
 
 
+def test_a_model_that_does_not_tell_its_documents_is_told(model: Path, held_out: list[Document]) -> None:
+    auditor = Auditor.open(model)
+    del auditor.model.record["digests"]
+    with pytest.warns(OverlapWarning, match="does not tell by which documents"):
+        auditor.fit_promise(held_out[:300], GOAL)
+
+
 def test_digests_are_of_the_words_alone() -> None:
     one, same, other = (
         Document.from_text(text, id=str(n)) for n, text in enumerate(("A film.", "A  film.", "A film!"))
     )
     assert digest(one) == digest(same) != digest(other)
     assert unpack(pack([one, same, other])) == {digest(one), digest(other)}
+    assert unpack(pack([other], pack([one]))) == {digest(one), digest(other)}
     assert unpack(pack([])) == frozenset()

@@ -432,6 +432,13 @@ class Auditor:
             raise SupportError("there is no promise to add documents to; leave out `add`")
         given = as_documents(documents, cut=self.model.settings.tokens)
         refuse_seen(given, self.model, self.support if self.has_support else None)
+        if "digests" not in self.model.record:
+            warnings.warn(
+                "the model was trained by an earlier exaudit and does not tell by which documents, so that it could "
+                "not be checked whether these are among them",
+                OverlapWarning,
+                stacklevel=2,
+            )
         if add and kept is not None:
             old = {digest(document) for document in kept.calibration}
             given = [*kept.calibration, *(document for document in given if digest(document) not in old)]

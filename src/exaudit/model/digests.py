@@ -10,7 +10,7 @@ from exaudit.data.document import Document
 
 __all__ = ["digest", "pack", "unpack"]
 
-BYTES = 6  # of ten thousand documents against a million, one in thirty thousand times two would be the same
+BYTES = 6  # a thousand documents against a million: the chance that two look the same is 4 in a million
 
 
 def digest(document: Document) -> str:
@@ -19,9 +19,10 @@ def digest(document: Document) -> str:
     return blake2b(words, digest_size=BYTES).hexdigest()
 
 
-def pack(documents: Iterable[Document]) -> str:
-    """The digests of documents in one line, for the record of a model."""
-    return b64encode(bytes.fromhex("".join(sorted({digest(d) for d in documents})))).decode()
+def pack(documents: Iterable[Document], before: str = "") -> str:
+    """The digests of documents, and of those packed `before`, in one line, for the record of a model."""
+    found = {digest(document) for document in documents} | unpack(before)
+    return b64encode(bytes.fromhex("".join(sorted(found)))).decode()
 
 
 def unpack(packed: str) -> frozenset[str]:

@@ -80,7 +80,7 @@ def train(
     record = {
         "documents": len(documents),
         "dev_documents": len(dev),
-        "digests": pack([*documents, *dev]),
+        "digests": pack([*documents, *dev], "" if init is None else init.record.get("digests", "")),
         "criterion": training.criterion,
         "history": trained.history,
         "dev": evaluate(
