@@ -445,8 +445,11 @@ class Auditor:
         goal = goal or (kept.goal if kept is not None else Goal(0.05))
         return self._keep(self._promised(given, goal))
 
-    def check_promise(self) -> str | None:
-        """Check the promise again where the support set or the K-NN has changed since; what that changes, in words."""
+    def check_promise(self, *, keep: bool = True) -> str | None:
+        """Check the promise again where the support set or the K-NN has changed since; what that changes, in words.
+
+        With `keep` the model folder has the promise as it is now; otherwise only this auditor has.
+        """
         kept = self.promise
         if kept is None or kept.made == (made := self._made()):
             return None
@@ -457,7 +460,8 @@ class Auditor:
             )
         in_support = seen_in(self.support, kept.calibration) if self.has_support else set()
         left = [document for document in kept.calibration if digest(document) not in in_support]
-        anew = self._keep(self._promised(left, kept.goal))
+        anew = self._promised(left, kept.goal)
+        self._promise = self._keep(anew) if keep else anew
         gone = len(kept.calibration) - len(left)
         return anew.change_since(kept) + (
             f"; {gone} that are in the support set now were left out" if gone else ""
@@ -664,9 +668,9 @@ class Auditor:
         if rule is not None:
             raise SettingError(
                 f"the promise is about the model's own answers, not those of {rule}; leave out `rule`, or admit by the "
-                'limits (`admit` "mean")'
+                'limits ("mean")'
             )
-        self.check_promise()
+        self.check_promise(keep=False)
         if self.promise is None:
             raise SupportError("no promise was made yet; make one first (exaudit admission fit --risk 0.05)")
         knns = self._need_knn().knns if self.promise.made.knns else ()

@@ -32,6 +32,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Calibrated = tuple[Document, Signals]
 ALL = -1  # the kind of answers that a threshold is for, where it is for all of them
+FEWEST = 30  # documents to shape the trust and to bound the risk
 FIT_ON = 3  # one document in so many shapes the trust; the others bound the risk
 RISKS = (
     0.01,
@@ -60,13 +61,18 @@ class Part:
 
     @classmethod
     def fit(
-        cls, level: str, signals: Sequence[Signals], first: Bools, goal: Goal, names: tuple[str, ...]
+        cls,
+        level: str,
+        signals: Sequence[Signals],
+        first: Bools,
+        goal: Goal,
+        names: tuple[str, ...],
+        kinds: int,
     ) -> Part:
         """The trust from the documents marked in `first`, the threshold from the others."""
         values, said, document, right, positive = _columns(level, signals)
         mine = first[document]  # (N,)
-        kinds = int(said.max(initial=1)) + 1
-        trust = Trust.fit(names, values[mine], said[mine], right[mine], kinds + kinds % 2)
+        trust = Trust.fit(names, values[mine], said[mine], right[mine], kinds)
         answers = _answers(goal, document, trust(values, said), said, right, positive, len(signals))
         groups = {ALL: np.ones(len(said), bool)}
         if goal.by_class:
@@ -230,9 +236,11 @@ class Promise:
         _check(documents, signals, labels, goal)
         first = np.array([int(digest(document), 16) % FIT_ON == 0 for document in documents])
         names = signal_names(near=k > 0, knn=bool(made.knns))
-        parts = {"documents": Part.fit("documents", signals, first, goal, names["documents"])}
+        levels = ["documents"]
         if all(each.words_right is not None for each in signals):
-            parts["words"] = Part.fit("words", signals, first, goal, names["words"])
+            levels.append("words")
+        kinds = 2 * len(labels.views)
+        parts = {level: Part.fit(level, signals, first, goal, names[level], kinds) for level in levels}
         if not any(part.met for part in parts.values()):
             raise SupportError(_unmet(parts, signals, first, goal))
         return cls(goal, made, k, parts, tuple(documents), _beside(by_limits, signals, first))
@@ -323,7 +331,7 @@ class Promise:
         made = value["made"]
         version = made["support_version"]
         for part in parts:
-            if len(part.trust.offsets) > 2 * classes:
+            if len(part.trust.offsets) != 2 * classes:
                 raise ModelError("it is not for a model of so many classes")
         return cls(
             Goal(**value["goal"]),
@@ -394,12 +402,12 @@ def _check(documents: Sequence[Document], signals: Sequence[Signals], labels: La
         raise DataError(
             f"all {len(documents)} calibration documents are {name}; give documents of all classes, as new ones will be"
         )
-    least = math.ceil(math.log(1 - goal.confidence) / math.log(1 - goal.risk))
-    if len(documents) * (FIT_ON - 1) < least * FIT_ON:
+    bounding = math.log(1 - goal.confidence) / math.log(1 - goal.risk)  # all of them right
+    least = max(FEWEST, math.ceil(math.ceil(bounding) * FIT_ON / (FIT_ON - 1)))
+    if len(documents) < least:
         raise DataError(
             f"{len(documents)} documents are too few to promise a risk of {_percent(goal.risk)} with "
-            f"{_percent(goal.confidence)} confidence: even if the model were right on all of them, it would take "
-            f"{math.ceil(least * FIT_ON / (FIT_ON - 1))}"
+            f"{_percent(goal.confidence)} confidence: even were the model right on all of them, it would take {least}"
         )
 
 
@@ -411,7 +419,14 @@ def _unmet(parts: dict[str, Part], signals: Sequence[Signals], first: Bools, goa
         told.append(f"{level}: {_needed(risk, goal)}")
         for other in RISKS:
             if other > goal.risk:
-                tried = Part.fit(level, signals, first, replace(goal, risk=other), part.trust.signals)
+                tried = Part.fit(
+                    level,
+                    signals,
+                    first,
+                    replace(goal, risk=other),
+                    part.trust.signals,
+                    len(part.trust.offsets),
+                )
                 if tried.met:
                     told[-1] += (
                         f"; a risk of {_percent(other)} can be met, with {_percent(tried.coverage)} admitted"

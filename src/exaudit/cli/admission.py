@@ -132,7 +132,7 @@ def show(
 
     with opened(model, support, device=device, encoder=encoder) as auditor:
         if auditor.promise is not None:
-            if change := auditor.check_promise():
+            if change := auditor.check_promise(keep=False):
                 say(change)
             _print_promise(auditor, as_json)
             return

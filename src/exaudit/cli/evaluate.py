@@ -76,7 +76,7 @@ def evaluate(
             promising = auditor.promises(admitting)
             if auditor.has_support or not promising:
                 auditor.support.refresh()  # one that is not there is told first
-            if promising and (change := auditor.check_promise()):
+            if promising and (change := auditor.check_promise(keep=False)):
                 say(change)
             stale = auditor.staleness() if admit and not promising else None
             told = with_notes(auditor.model, documents)

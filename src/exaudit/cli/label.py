@@ -63,7 +63,7 @@ def label(
         return
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         promising = auditor.promises(admitting)
-        if promising and (change := auditor.check_promise()):
+        if promising and (change := auditor.check_promise(keep=False)):
             say(change)
         stale = auditor.staleness() if admit and not promising else None
         told = with_notes(auditor.model, documents)
