@@ -41,7 +41,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "word_dimension": ("2",), "batch_size": ("1", "3", "1000"), "learning_rate": ("0.1", "5"),
     "loss": ("document", "token"), "recipe": ("paper",), "select": ("document-f1", "last"),
     "boundary": ("documents", "zero"), "beta": ("0.5", "1"),
-    "risk": ("0.05", "0.4"), "confidence": ("0.9",), "promise": ("accuracy", "recall"), "admit_rule": ("mean", "promise"),
+    "risk": ("0.05", "0.4"), "confidence": ("0.9",), "promise": ("recall",), "admit_rule": ("mean", "promise"),
     "documents": ("1", "3"), "quantile": ("0.5", "0.95"), "count": ("3",), "exemplars": ("1", "5"), "show": ("1", "3"),
     "positive": ("positive", "negative", "1"), "tokens": ("words", "whitespace"), "support": ("model/support",),
     "exemplar_labels": ("model", "documents"), "author": ("me",), "reason": ("a slip",), "id_prefix": ("p-",),

@@ -426,10 +426,10 @@ class Auditor:
             Add the documents to those that the promise rests on now, rather than to start anew.
         """
         kept = self.promise if add or goal is None else None  # one that is damaged may be made anew
-        if goal is None and kept is None:
-            raise SettingError("say what to promise: give `risk`, as in 0.05")
         if add and kept is None:
             raise SupportError("there is no promise to add documents to; leave out `add`")
+        if goal is None and kept is None:
+            raise SettingError("say what to promise: give `risk`, as in 0.05")
         given = as_documents(documents, cut=self.model.settings.tokens)
         refuse_seen(given, self.model, self.support if self.has_support else None)
         if "digests" not in self.model.record:

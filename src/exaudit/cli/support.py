@@ -404,12 +404,12 @@ def _edit_or_preview(
 
 def _check_promise(auditor: Auditor) -> None:
     """Say what an edit makes of the promise, if there is one."""
-    from exaudit.errors import SupportError
+    from exaudit.errors import ExauditError
 
     try:
         if change := auditor.check_promise():
             say(change)
-    except SupportError as error:  # the edit stands; nothing is admitted until a promise is made again
+    except ExauditError as error:  # the edit stands; nothing is admitted until a promise is made again
         say(str(error))
 
 
