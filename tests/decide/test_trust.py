@@ -15,18 +15,18 @@ def sample(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Two classes; the second signal tells right from wrong, the first and the third do not."""
     draws = np.random.default_rng(seed)
     values, said = draws.normal(size=(n, 3)), draws.integers(0, 2, n)
-    values[said == 1] *= 100  # on another scale, which quantiles do not mind
-    chance = 1 / (1 + np.exp(-3 * np.where(said == 1, values[:, 1] / 100, values[:, 1])))
-    return values, said, draws.random(n) < chance
+    right = draws.random(n) < 1 / (1 + np.exp(-3 * values[:, 1]))
+    values[said == 1, 1] *= 100  # on another scale, which quantiles by class do not mind
+    return values, said, right
 
 
 def fitted(n: int = 2000) -> Trust:
-    return Trust.fit(("margin", "telling", "noise"), *sample(n), 2)
+    return Trust.fit(("margin", "distance", "noise"), *sample(n), 2)
 
 
 def test_the_signal_that_tells_has_the_weight() -> None:
     trust = fitted()
-    weights = np.array(trust.weights).reshape(2, 3).sum(0)  # (S,)
+    weights = np.array(trust.weights).reshape(2, 2, 3).sum((0, 1))  # (S,)
     assert weights[1] > 5 * max(weights[0], weights[2])
     values, said, right = sample(2000, seed=1)
     scores = trust(values, said)
@@ -38,7 +38,7 @@ def test_the_signal_that_tells_has_the_weight() -> None:
 def test_no_signal_can_lower_the_trust() -> None:
     trust = fitted(300)
     values, said, _ = sample(200, seed=2)
-    assert min(trust.weights) >= 0
+    assert np.min(trust.weights) >= 0
     for s in range(3):
         more = values.copy()
         more[:, s] += 0.5
@@ -51,12 +51,13 @@ def test_few_answers_leave_it_to_the_margin() -> None:
     assert (np.diff(trust(values, np.zeros(3, int))) < 0).all()
 
 
-def test_quantiles_are_of_the_same_class() -> None:
-    values, said = np.array([[1.0], [2.0], [3.0], [10.0], [20.0], [30.0]]), np.array([0, 0, 0, 1, 1, 1])
-    trust = Trust.fit(("margin",), values, said, np.ones(6, bool), 2)
-    assert trust.quantiles(np.array([[2.5], [2.5], [25.0]]), np.array([0, 1, 1]))[:, 0] == pytest.approx(
-        [2 / 3, 0, 2 / 3]
-    )
+def test_quantiles_are_of_all_answers_and_of_the_same_class_for_the_distance() -> None:
+    column, said = np.array([1.0, 2.0, 3.0, 10.0, 20.0, 30.0]), np.array([0, 0, 0, 1, 1, 1])
+    values = np.stack([column, column], 1)
+    trust = Trust.fit(("margin", "distance"), values, said, np.ones(6, bool), 2)
+    found = trust.quantiles(np.array([[2.5, 2.5], [2.5, 2.5], [25.0, 25.0]]), np.array([0, 1, 1]))
+    assert found[:, 0] == pytest.approx([2 / 6, 2 / 6, 5 / 6])
+    assert found[:, 1] == pytest.approx([2 / 3, 0, 2 / 3])
 
 
 def test_written_and_read_it_is_the_same() -> None:
@@ -67,7 +68,7 @@ def test_written_and_read_it_is_the_same() -> None:
 def test_damage_is_told() -> None:
     value = fitted(200).to_json()
     with pytest.raises(ModelError, match="do not fit together"):
-        Trust.from_json(value | {"weights": value["weights"][:-1]})
+        Trust.from_json(value | {"weights": [own[:-1] for own in value["weights"]]})
     with pytest.raises(ModelError, match="damaged trust"):
         Trust.from_json({"signals": 3})
     with pytest.raises(SettingError, match="signals of shape"):

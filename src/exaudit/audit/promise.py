@@ -178,11 +178,12 @@ class Verdict:
         return f"trust {found}%, needs {needed}%; {self._weakest(i, name)}"
 
     def _weakest(self, i: int, name: str) -> str:
-        """The signal that is weakest among those of the same kind of answers, of those that count."""
+        """Of the signals that count, the one that is weakest beside those of other answers."""
         trust = self.part.trust
         shares = trust.quantiles(self.values[i : i + 1], self.said[i : i + 1])[0]  # (S,)
         count = len(trust.signals)
-        counts = np.array(trust.weights[:count]) + np.array(trust.weights[count:]) > 0
+        weights = np.array(trust.weights[int(self.said[i])])  # (2 S,)
+        counts = weights[:count] + weights[count:] > 0
         s = int(np.where(counts, shares, np.inf).argmin()) if counts.any() else 0
         signal, value = trust.signals[s], float(self.values[i, s])
         told = (
@@ -191,7 +192,8 @@ class Verdict:
             else f"{signal} {value:.2f}"
         )
         side = "a larger one than" if signal == "distance" else "a smaller one than"
-        return f"{told}, {side} {100 * (1 - shares[s]):.0f}% of the answers {name}"
+        whose = f"the answers {name}" if signal == "distance" else "all answers"
+        return f"{told}, {side} {100 * (1 - shares[s]):.0f}% of {whose}"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """How much an answer is to be trusted: a small combination of signals that can only rise with each of them.
 
-Each signal (larger is safer) is taken as its quantile among the answers that say the same class, u, and enters as u and
-as -log(1 - u), which tells the very best apart. Logistic regression with weights of zero or more makes one number of
-them, the log-odds of being right; with few documents it stays near the first signal, the model's margin.
+Each signal (larger is safer) is taken as its quantile u among all answers, or, of the distance to exemplars, among
+those that say the same class, and enters as u and as -log(1 - u), which tells the very best apart. Logistic regression
+with weights of zero or more makes one number of them, the log-odds of being right. The weights of all answers stay near
+those of the first signal, the model's margin, and the weights of each class near those of all, if documents are few.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ __all__ = ["Trust"]
 Floats = npt.NDArray[np.float64]
 KNOTS = 200  # quantiles kept of each signal
 MOST = 10_000  # answers to fit on
-SWEEPS = 40
+STEPS, SWEEPS = 12, 100  # of Newton, and of the search for each step
+BY_CLASS = ("distance",)  # signals whose scale differs between classes
 RIDGE = 2.0  # answers' worth of belief in the margin alone
 
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The quantiles of each signal for each predicted class, and the weights."""
+    """The quantiles and the weights of each signal, for each predicted class."""
 
     signals: tuple[str, ...]
     knots: tuple[tuple[tuple[float, ...], ...], ...]  # for each class and signal, rising
-    weights: tuple[float, ...]  # two for each signal
+    weights: tuple[tuple[float, ...], ...]  # for each class, two for each signal
     offsets: tuple[float, ...]  # for each class
 
     @classmethod
@@ -54,18 +56,25 @@ class Trust:
             )
         knots = tuple(
             tuple(
-                _knots(table[said == c, s] if (said == c).any() else table[:, s]) for s in range(len(signals))
+                _knots(table[said == c, s] if name in BY_CLASS and (said == c).any() else table[:, s])
+                for s, name in enumerate(signals)
             )
             for c in range(classes)
         )
-        draft = cls(tuple(signals), knots, (0.0,) * (2 * len(signals)), (0.0,) * classes)
+        draft = cls(tuple(signals), knots, ((0.0,) * (2 * len(signals)),) * classes, (0.0,) * classes)
         rows = np.random.default_rng(0).permutation(len(said))[:MOST]
-        features = draft._features(draft.quantiles(table[rows], said[rows]))
-        weights, offsets = _logistic(features, said[rows], np.asarray(right, bool)[rows], classes)
-        return cls(draft.signals, knots, weights, offsets)
+        features = draft._features(draft.quantiles(table[rows], said[rows]))  # (N, 2 S)
+        features = np.concatenate([features, np.ones((len(rows), 1))], axis=1)  # and a constant
+        truth = np.asarray(right, bool)[rows]
+        margin = np.zeros(features.shape[1])
+        margin[len(signals)] = 1.0  # -log(1 - u) of the first signal
+        shared = _logistic(features, truth, margin)
+        each = [_logistic(features[said[rows] == c], truth[said[rows] == c], shared) for c in range(classes)]
+        weights = tuple(tuple(own[:-1].tolist()) for own in each)
+        return cls(draft.signals, knots, weights, tuple(float(own[-1]) for own in each))
 
     def quantiles(self, values: Floats, predicted: npt.NDArray[Any]) -> Floats:
-        """Where each signal lies among those of the same predicted class (N, S): the share that is weaker."""
+        """Where each signal lies among those of other answers (N, S): the share that is weaker."""
         found = np.empty(values.shape)
         for c, own in enumerate(self.knots):
             mine = predicted == c
@@ -81,7 +90,8 @@ class Trust:
         features = self._features(self.quantiles(values, predicted))
         # The margin itself breaks the ties that quantiles leave, without changing their order.
         ties = 1e-6 * np.tanh(values[:, 0])
-        return np.asarray(features @ np.array(self.weights) + np.array(self.offsets)[predicted] + ties)
+        own = (features * np.array(self.weights)[predicted]).sum(1)
+        return np.asarray(own + np.array(self.offsets)[predicted] + ties)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -92,14 +102,16 @@ class Trust:
         try:
             signals = tuple(str(name) for name in value["signals"])
             knots = tuple(tuple(tuple(map(float, each)) for each in own) for own in value["knots"])
-            weights, offsets = (tuple(map(float, value[name])) for name in ("weights", "offsets"))
+            weights = tuple(tuple(map(float, own)) for own in value["weights"])
+            offsets = tuple(map(float, value["offsets"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"damaged trust: {error!r}; fit it again") from error
-        if (
-            len(weights) != 2 * len(signals)
-            or len(offsets) != len(knots)
-            or {len(k) for k in knots} != {len(signals)}
-        ):
+        sizes = (
+            {len(own) for own in knots},
+            {len(own) for own in weights},
+            {len(knots), len(weights), len(offsets)},
+        )
+        if sizes != ({len(signals)}, {2 * len(signals)}, {len(offsets)}):
             raise ModelError("damaged trust: its parts do not fit together; fit it again")
         return cls(signals, knots, weights, offsets)
 
@@ -113,29 +125,33 @@ def _knots(values: Floats) -> tuple[float, ...]:
     return tuple(np.quantile(values, shares, method="inverted_cdf").tolist())
 
 
-def _logistic(
-    features: Floats, predicted: npt.NDArray[Any], right: npt.NDArray[np.bool_], classes: int
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Weights of zero or more, by descent along one coordinate after the other; the curvature of the loss is at most
-    x^2 / 4, so that no step can raise it."""
-    signals = features.shape[1] // 2
-    prior = np.zeros(2 * signals)
-    prior[signals] = 1.0  # -log(1 - u) of the first signal
-    weights, offsets = prior.copy(), np.zeros(classes)
-    curves = (features**2).sum(0) / 4 + RIDGE
-    logits = features @ weights
-    for _ in range(SWEEPS):
-        for c in range(classes):
-            mine = predicted == c
-            step = (right[mine] - _sigmoid(logits[mine])).sum() / (mine.sum() / 4 + RIDGE)
-            offsets[c] += step
-            logits[mine] += step
-        for k in range(2 * signals):
-            slope = features[:, k] @ (_sigmoid(logits) - right) + RIDGE * (weights[k] - prior[k])
-            changed = max(0.0, weights[k] - slope / curves[k])
-            logits += (changed - weights[k]) * features[:, k]
-            weights[k] = changed
-    return tuple(weights.tolist()), tuple(offsets.tolist())
+def _logistic(features: Floats, right: npt.NDArray[np.bool_], prior: Floats) -> Floats:
+    """Weights near `prior`, zero or more but for the last, the constant, by Newton's method: each step is searched for
+    along one coordinate after the other, and halved until the loss falls."""
+    least = np.zeros(len(prior))
+    least[-1] = -np.inf
+
+    def loss(weights: Floats) -> float:
+        logits = features @ weights
+        away = RIDGE / 2 * ((weights - prior) ** 2).sum()
+        return float(np.logaddexp(0, np.where(right, -logits, logits)).sum() + away)
+
+    weights = prior.copy()
+    for _ in range(STEPS):
+        chance = _sigmoid(features @ weights)
+        slope = features.T @ (chance - right) + RIDGE * (weights - prior)
+        curve = (features * (chance * (1 - chance))[:, None]).T @ features + RIDGE * np.eye(len(weights))
+        step = np.zeros(len(weights))
+        for _ in range(SWEEPS):
+            for k in range(len(weights)):
+                step[k] = max(step[k] - (slope[k] + curve[k] @ step) / curve[k, k], least[k] - weights[k])
+        before = loss(weights)
+        while np.abs(step).max() > 1e-6 and loss(weights + step) > before:
+            step /= 2
+        weights = np.maximum(weights + step, least)
+        if np.abs(step).max() < 1e-4:
+            break
+    return weights
 
 
 def _sigmoid(values: Floats) -> Floats:
