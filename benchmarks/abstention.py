@@ -46,7 +46,7 @@ PART = 125  # documents labelled and saved together
 WORDS = 80  # of a review, the last ones
 FILTERS = 300
 RISKS = (0.05, 0.02)
-CALIBRATION = {"reviews": 1000, "fce": 1000}  # documents of a split
+CALIBRATION = {"reviews": 1000, "fce": 2000}  # documents of a split
 LABELS = LabelSet.binary("no", "yes")
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -352,7 +352,7 @@ def judge(
                     100 * coverage,
                     100 * error,
                     ours,
-                    ours / (100 * coverage),
+                    ours / (100 * coverage) if coverage else None,
                 ]
             )
     return rows, limits, kept
@@ -362,7 +362,10 @@ def page(
     rows: Sequence[Sequence[object]], limits: Sequence[Sequence[object]], splits: int, command: str
 ) -> str:
     def told(table: Sequence[Sequence[object]]) -> list[list[str]]:
-        return [[f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row] for row in table]
+        return [
+            ["–" if cell is None else f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row]
+            for row in table
+        ]
 
     columns = [
         "model",

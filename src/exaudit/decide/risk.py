@@ -259,11 +259,11 @@ def _chance_to_pass(n: float, rate: float, risk: float, least: float) -> float:
 
 
 def _caps(answers: Answers) -> list[int]:
-    """How many answers of a document may be let through at most: some numbers to choose from."""
+    """How many answers of a document may be let through at most: some numbers to choose from. With few, one document
+    can be all wrong without much harm, so that fewer documents show as much."""
     lengths = np.bincount(answers.document, minlength=1)
-    return sorted(
-        {int(cap) for cap in np.quantile(lengths[lengths > 0], (0.5, 0.75, 0.9, 1.0), method="higher")}
-    )
+    common = np.quantile(lengths[lengths > 0], (0.5, 0.9, 1.0), method="higher").tolist()
+    return sorted({int(cap) for cap in (1, 2, 4, 8, *common) if cap <= lengths.max()})
 
 
 def _thresholds(answers: Answers) -> Floats:
