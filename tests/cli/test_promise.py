@@ -26,17 +26,17 @@ def calibration(work: Path) -> Path:
 
 
 def test_promise_label_show_and_edit(calibration: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
-    told = cli("admission", "fit", "model", FILE, "--risk", "0.4", "--confidence", "0.9")
-    assert told.startswith("Of the admitted documents, at most 40% are wrong, with 90% confidence")
+    told = cli("admission", "fit", "model", FILE, "--risk", "0.4", "--confidence", "0.8")
+    assert told.startswith("Of the admitted documents, at most 40% are wrong, with 80% confidence")
     assert "<- admitted" in told
     assert cli("admission", "show", "model") == told
     shown = json.loads(cli("admission", "show", "model", "--json"))
-    assert (shown["risk"], shown["confidence"], shown["documents"]) == (0.4, 0.9, 350)
+    assert (shown["risk"], shown["confidence"], shown["documents"]) == (0.4, 0.8, 350)
     lines = [json.loads(line) for line in cli("label", "model", NEW, "--admit").splitlines()]
     assert {line["admitted"] for line in lines} == {True, False}
     assert all((line["reason"] is None) == line["admitted"] for line in lines)
     assert lines[0]["promise"] == {
-        "risk": 0.4, "confidence": 0.9, "aim": "accuracy", "by_class": False, "withdrawn": None,
+        "risk": 0.4, "confidence": 0.8, "aim": "accuracy", "by_class": False, "withdrawn": None,
     }  # fmt: skip
     assert "accuracy" in cli("evaluate", "model", NEW, "--admit")
     cli("support", "build", "model", "support.jsonl")

@@ -111,7 +111,7 @@ def test_so_many_documents_are_needed_where_none_is_wrong() -> None:
     few = Answers(np.arange(58), np.linspace(1, 2, 58), np.zeros(58, bool), 58)
     risk = control(few, few, Goal(0.05))
     assert risk.threshold is None
-    assert risk.more == 59
+    assert risk.more == 87  # 59 would do, as 0.95^59 < 0.05; half as many again are asked for at least
     enough = Answers(np.arange(59), np.linspace(1, 2, 59), np.zeros(59, bool), 59)
     assert control(enough, enough, Goal(0.05)).threshold == 1.0
 

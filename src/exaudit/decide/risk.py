@@ -310,7 +310,10 @@ def _level(answers: Answers, threshold: float, confidence: float, most: int) -> 
 
 
 def _more(answers: Answers, plan: _Plan, risk: float, least: float) -> int | None:
-    """How many documents it would take, were more of them like these; None where no number would do."""
+    """How many documents it would take, were more of them like these; None where no number would do.
+
+    Half as many again as there are at least: a test that failed on these was not far from passing, but it failed.
+    """
     found = MOST + 1
     for threshold, bet in plan.steps:
         errors, whole = answers.counts(threshold)
@@ -323,7 +326,7 @@ def _more(answers: Answers, plan: _Plan, risk: float, least: float) -> int | Non
             growth = float(np.log1p(-bet * (errors - risk * whole)).mean())
             needed = math.inf if growth <= 0 else -math.log(least) / growth
         found = min(found, math.ceil(min(needed, MOST + 1)))
-    return found if found <= MOST else None
+    return max(found, math.ceil(1.5 * answers.documents)) if found <= MOST else None
 
 
 def _needed(rate: float, risk: float, least: float) -> float:
