@@ -10,8 +10,8 @@ hedges=frozen hedges=tuned.
 Three ways are compared, each over many draws of the documents:
 
 best       random documents, the single boundary with the best F on them
-random     random documents, the boundary of `exaudit boundary`
-suggested  the documents of `exaudit suggest`, the boundary of `exaudit boundary`
+random     random documents, the boundary (and the smoothing) of `exaudit boundary`
+suggested  the same with the documents of `exaudit suggest`
 
 Writes OUT/marked.md, marked.svg and marked.json. `held` is how often the F of the boundary on all of dev lies in the
 interval that `exaudit boundary` tells; 95% is what it promises. No boundary is chosen by test; the rule itself, and how
@@ -39,8 +39,8 @@ from exaudit.data.document import Document
 from exaudit.metrics import best_offset, f_beta
 from exaudit.model.boundaries import start_before_marking
 from exaudit.model.folder import load_model
-from exaudit.model.marked import marked_measures, marked_offset
-from exaudit.model.scores import MultiScores, Scores, TokenScores
+from exaudit.model.marked import marked_measures, marked_offset, marked_smoothing, smoothed
+from exaudit.model.scores import MultiScores, Scores, TokenScores, running_mean
 from exaudit.model.suggestion import choose
 
 SIZES = (10, 20, 50, 200)
@@ -126,6 +126,13 @@ def score(
     )
 
 
+def averaged(tables: Sequence[Table], widths: Sequence[int]) -> list[Table]:
+    """The scores of documents, each class averaged over as many words as it asks for."""
+    if max(widths) == 1:
+        return list(tables)
+    return [np.stack([running_mean(own, w) for own, w in zip(t.T, widths, strict=True)], 1) for t in tables]
+
+
 def measure(scored: Scored, sizes: Sequence[int], draws: int, beta: float) -> list[dict[str, Any]]:
     """The figures of every size and way; size 0 is the boundary that the model came with."""
     dev_truth, test_truth = scored.truth(scored.task.marked_dev or []), scored.truth(scored.task.test)
@@ -145,25 +152,26 @@ def measure(scored: Scored, sizes: Sequence[int], draws: int, beta: float) -> li
                 ("random", pool[:size], None),
                 ("suggested", picked, weights),
             ):
-                boundaries, inside = [], []
+                boundaries, widths, inside = [], [], []
                 for k, start in enumerate(scored.boundaries[beta]):
-                    words = [scored.dev[i][:, k] for i in rows], [dev_truth[i][:, k] for i in rows]
+                    words, marks = [scored.dev[i][:, k] for i in rows], [dev_truth[i][:, k] for i in rows]
                     if way == "best":
-                        boundaries.append(
-                            best_offset(np.concatenate(words[0]), np.concatenate(words[1]), beta)
-                        )
+                        widths.append(1)
+                        boundaries.append(best_offset(np.concatenate(words), np.concatenate(marks), beta))
                         continue
-                    boundaries.append(marked_offset(*words, start, beta, own))
-                    if seed < HELD and any(one.any() for one in words[1]):
-                        _, low, high = marked_measures(*words, start, beta, own)["f"]
+                    widths.append(marked_smoothing(words, marks, start, beta, own))
+                    words, start = smoothed(words, start, widths[-1])
+                    boundaries.append(marked_offset(words, marks, start, beta, own))
+                    if seed < HELD and any(one.any() for one in marks):
+                        _, low, high = marked_measures(words, marks, start, beta, own)["f"]
                         whole = (
-                            [table[:, [k]] for table in scored.dev],
+                            averaged([table[:, [k]] for table in scored.dev], widths[-1:]),
                             [table[:, [k]] for table in dev_truth],
                         )
                         inside.append(
                             100 * low - 1e-9 <= score(*whole, boundaries[-1:], beta) <= 100 * high + 1e-9
                         )
-                found[way].append(score(scored.test, test_truth, boundaries, beta))
+                found[way].append(score(averaged(scored.test, widths), test_truth, boundaries, beta))
                 held[way] += inside
         for way, values in found.items():
             line = {

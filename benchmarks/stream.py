@@ -2,11 +2,14 @@
 
     python benchmarks/stream.py                        40 documents of 250 words, vectors like real exemplars
     python benchmarks/stream.py --directions 0         flat search, which reads every row for every batch of queries
+    python benchmarks/stream.py --rows 10000000 --queries 100 --warm --folder DIR      20 GB, made in DIR and removed
 
 read_ratio   bytes read from the disk, over those of the vectors: first for the sketches, then for the search
 peak_gb      all the memory of the process
 identical    whether the neighbours are those of a search in memory
 
+`--queries` takes the place of documents, and `--warm` leaves the file in the system's cache as far as it fits there; a
+set of more than a million rows is not searched in memory beside it, but a few queries are compared with brute force.
 As long as the search runs, the file is dropped from the system's cache ten times a second, as under a memory limit
 that leaves no room for it. Linux only: the bytes are those of /proc/self/io.
 """
@@ -22,13 +25,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
-from search import make_files, peak
+from search import FEW, brute, make_files, peak
 
 from exaudit.support.search import ExactSearch
+
+COMPARED = 4  # queries by brute force, where the set is too large to be searched in memory beside it
 
 
 def main() -> None:
@@ -37,6 +42,11 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--documents", type=int, default=40, help="of 250 words")
+    parser.add_argument("--queries", type=int, help="so many words, instead of documents")
+    parser.add_argument("--warm", action="store_true", help="leave the file in the system's cache")
+    parser.add_argument(
+        "--folder", type=Path, help="where the file is made; by default where temporary files go"
+    )
     parser.add_argument("--directions", type=int, help="of the bound; tuned by default")
     parser.add_argument("-k", type=int, default=8)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
@@ -44,23 +54,27 @@ def main() -> None:
     if options.measure:
         measure(options, Path(options.measure))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        files = make_files(Path(folder), options.rows, 250 * options.documents)
-        vectors = np.load(files[0]).astype(np.float16)
-        np.save(files[0], vectors)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        count = options.queries or 250 * options.documents
+        files = make_files(Path(folder), options.rows, count, np.float16)
         command = [sys.executable, __file__, *sys.argv[1:], "--measure", folder]
         result = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
-        _, rows = ExactSearch(vectors).search(np.load(files[1]), options.k)
-        result["identical"] = bool(np.array_equal(rows, np.load(Path(folder) / "found.npy")))
+        found, queries = np.load(Path(folder) / "found.npy"), np.load(files[1]).astype(np.float32)
+        if options.rows <= FEW:
+            _, rows = ExactSearch(np.load(files[0])).search(queries, options.k)
+        else:
+            vectors = np.load(files[0], mmap_mode="r")
+            rows = brute(vectors, queries[:COMPARED], options.k, "cpu")
+        result["identical"] = bool(np.array_equal(rows, found[: len(rows)]))
     print(json.dumps(result))
 
 
 def measure(options: argparse.Namespace, folder: Path) -> None:
     vectors = np.load(folder / "vectors.npy", mmap_mode="r")
-    queries = np.load(folder / "queries.npy")
+    queries = np.load(folder / "queries.npy").astype(np.float32)
     directions = "auto" if options.directions is None else options.directions
     search = ExactSearch(vectors, directions=directions, stream=True)
-    with uncached(folder / "vectors.npy"):
+    with nullcontext() if options.warm else uncached(folder / "vectors.npy"):
         before, start = read_bytes(), time.perf_counter()
         used = search.directions_
         sketched, half = read_bytes(), time.perf_counter()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ExauditError,
         ModelError,
         ModelWarning,
+        PrecisionWarning,
         SettingError,
         SupportError,
     )
@@ -51,6 +52,7 @@ _HOME = {
     "ModelError": "errors",
     "ModelWarning": "errors",
     "MultiScores": "model.scores",
+    "PrecisionWarning": "errors",
     "SettingError": "errors",
     "Settings": "model.settings",
     "SupportError": "errors",
@@ -79,6 +81,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "MultiScores",
+    "PrecisionWarning",
     "SettingError",
     "Settings",
     "SupportError",

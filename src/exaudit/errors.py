@@ -9,6 +9,7 @@
      └── SupportError    a support set is damaged, or does not fit the model or the request
 
     ModelWarning         a model folder of another version was read, but not all of it
+    PrecisionWarning     texts are read in the precision of the support set, which is not the model's here
 
 Messages name parameters, as in `tune_encoder`; the command line turns these into its options (--tune-encoder).
 
@@ -27,6 +28,7 @@ __all__ = [
     "ExauditError",
     "ModelError",
     "ModelWarning",
+    "PrecisionWarning",
     "SettingError",
     "SupportError",
 ]
@@ -73,3 +75,7 @@ class SupportError(ExauditError):
 
 class ModelWarning(UserWarning):
     """A model folder of another version was read, but something in it has no meaning any more."""
+
+
+class PrecisionWarning(UserWarning):
+    """A support set was made in another precision than the model would use here; texts are read in that of the set."""

@@ -18,6 +18,7 @@ __all__ = [
     "document_metrics",
     "expected_offset",
     "f_beta",
+    "newcombe",
     "paired_bootstrap",
     "stable_offset",
     "token_metrics",
@@ -182,6 +183,14 @@ def wilson(share: float, n: int, *, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def newcombe(share: float, n: int, other: float, m: int) -> tuple[float, float]:
+    """The 95% interval of the difference of two shares of n and of m, by Wilson's of each (Newcombe, 1998)."""
+    (low, high), (other_low, other_high) = wilson(share, n), wilson(other, m)
+    below = ((share - low) ** 2 + (other_high - other) ** 2) ** 0.5
+    above = ((high - share) ** 2 + (other - other_low) ** 2) ** 0.5
+    return share - other - below, share - other + above
+
+
 @dataclass(frozen=True)
 class Difference:
     """How much better one way of deciding is than another, with a 95% interval."""
@@ -196,11 +205,12 @@ def paired_bootstrap(
     ours: Sequence[Counts],
     others: Sequence[Counts],
     *,
+    factor: float = 1.0,
     draws: int = 1000,
     level: float = 0.95,
     seed: int = 0,
 ) -> Difference:
-    """measure(ours) - measure(others) over the same documents: each draw takes the same ones on both sides."""
+    """measure(ours) - factor * measure(others) over the same documents: each draw takes the same ones on both sides."""
     if len(ours) != len(others) or not ours:
         raise ValueError(f"{len(ours)} and {len(others)} documents cannot be compared pair by pair")
     sides = [np.array([astuple(c) for c in counts]) for counts in (ours, others)]  # (documents, 4) each
@@ -208,7 +218,7 @@ def paired_bootstrap(
 
     def difference(rows: NDArray[np.integer] | slice) -> float:
         a, b = (measure(Counts(*side[rows].sum(0).tolist())) for side in sides)
-        return a - b
+        return a - factor * b
 
     drawn = [difference(generator.integers(0, len(ours), len(ours))) for _ in range(draws)]
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])

@@ -242,6 +242,23 @@ def test_any_numbers_can_be_drawn_inside_the_frame(values: list[float]) -> None:
             assert 0 <= float(element.get("cy", "-1")) <= box[3]
 
 
+def test_logarithmic_axes_have_equal_room_for_equal_factors() -> None:
+    drawn = svg(
+        Plot("t", "d", "x", "y", (Series("s", (100.0, 1e3, 1e5), (0.2, 2, 20)),), logarithmic=True), 1
+    )
+    root = ElementTree.fromstring(drawn)
+    places = [
+        (float(one.attrib["cx"]), float(one.attrib["cy"]))
+        for one in root.iter("{http://www.w3.org/2000/svg}circle")
+    ]
+    (x0, y0), (x1, y1), (x2, y2) = places
+    assert x2 - x1 == pytest.approx(2 * (x1 - x0), abs=0.3)
+    assert y1 - y0 == pytest.approx(y2 - y1, abs=0.3)
+    assert y1 < y0
+    texts = [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"0.1", "1", "10", "100", "1,000", "10,000", "100,000"} <= set(texts)
+
+
 def test_markdown_shows_texts_as_texts() -> None:
     text = to_markdown(page())
     assert "<script" not in text

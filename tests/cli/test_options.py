@@ -41,6 +41,8 @@ NO_SENSE = {
     f"{TRAIN} --select auc": "cannot choose the epoch by 'auc'",
     f"{TRAIN} --loss mse": "unknown loss 'mse'",
     f"{TRAIN} --recipe fast": "unknown recipe 'fast'",
+    f"{TRAIN} --min-max padded": "--min-max goes with --loss min-max, not with --loss document; leave it out",
+    f"{TRAIN} --loss min-max --min-max zero": "--min-max is 'zero'; use one of words, padded",
     f"{TRAIN} --word-vectors nowhere.txt": "nowhere.txt",
     f"{COMPARE} --epochs 0": "--epochs is 0",
     f"{COMPARE} --filters 0": "--filters is 0",
@@ -71,7 +73,7 @@ OUT_OF_RANGE = [
 NO_EFFECT = {
     f"{TRAIN} --layers 1,2": "--layers is about an encoder, and --encoder none has none",
     f"{TRAIN} --max-length 5": "--max-length is about an encoder",
-    f"{TRAIN} --bf16": "--encoder none runs no encoder: --bf16 has no effect",
+    f"{TRAIN} --precision auto": "--encoder none runs no encoder: --precision has no effect",
     f"{TRAIN} --cache here": "--cache has no effect",
     f"{TRAIN} --tune-encoder": "--tune-encoder cannot go with --encoder none",
     f"{TRAIN} --pretrain": "--pretrain goes with --tune-encoder",

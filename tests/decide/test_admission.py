@@ -254,3 +254,50 @@ def test_bad_input(make_neighbours: Make) -> None:
         with pytest.raises(SettingError, match="from 0 to 0"):
             DocumentLimits.fit(np.ones(1, dtype=bool), [document], [True])
     assert admission().tokens(FIRST, make_neighbours(0, 1)).admitted.shape == (0,)
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(20, 60))
+def test_the_paper_recipe_takes_distances_of_agreeing_matches_only(
+    make_neighbours: Make, seed: int, n: int
+) -> None:
+    near = make_neighbours(n, 4, seed)
+    scores = np.random.default_rng(seed).normal(size=n)
+    outputs = MEAN_KNN.output(near)
+    limits = TokenLimits.fit(MEAN_KNN, near, scores, paper=True)
+    for index, sign in enumerate((-1, 1)):
+        distances, margins = [], []
+        for i in range(n):  # as the paper's code collects them
+            approximation_is_correct = (outputs[i] > 0) == (scores[i] > 0)
+            if approximation_is_correct and (outputs[i] > 0) == (sign > 0):
+                margins.append(float(outputs[i]))
+                if near.labels[i, 0] == sign:
+                    distances.append(float(near.distances[i, 0]))
+        if distances:
+            assert limits.distance[index] == pytest.approx(sum(distances) / len(distances))
+            assert limits.output[index] == pytest.approx(sum(margins) / len(margins))
+        else:
+            assert limits.distance[index] is None
+
+
+def test_the_paper_recipe_counts_documents_with_an_admitted_token_only() -> None:
+    of_token = np.repeat(np.arange(4), 4)
+    admitted = np.array([0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0], dtype=bool)  # 0, 2, 4 and 1 of 4
+    right = [True, True, True, False]
+    assert DocumentLimits.fit(admitted, of_token, right, use_count=True).count == pytest.approx(
+        (2 - math.sqrt(8 / 3), 2 + math.sqrt(8 / 3))
+    )
+    limits = DocumentLimits.fit(admitted, of_token, right, use_count=True, paper=True)
+    assert limits.count == (2.0, 4.0)
+    assert limits.share == 0.25
+
+
+def test_the_recipe_is_kept(make_neighbours: Make) -> None:
+    near = make_neighbours(30, 4, 0)
+    fitted = Admission.fit(
+        MEAN_KNN, near, np.random.default_rng(0).normal(size=30), support_version="", recipe="paper"
+    )
+    assert Admission.from_json(fitted.to_json()) == fitted
+    earlier = {name: value for name, value in fitted.to_json().items() if name != "recipe"}
+    assert Admission.from_json(earlier).recipe == "stable"
+    with pytest.raises(SettingError, match="unknown recipe 'x' of admission"):
+        replace(fitted, recipe="x")

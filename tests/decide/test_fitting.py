@@ -112,7 +112,8 @@ def test_what_each_epoch_learns_from(make_neighbours: Make, monkeypatch: pytest.
     seen: list[tuple[np.ndarray, np.ndarray]] = []
     real = fitting.approximation_loss
 
-    def spy(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    def spy(output: torch.Tensor, target: torch.Tensor, counted: None) -> torch.Tensor:
+        assert counted is None
         seen.append((output.detach().numpy(), target.numpy()))
         return real(output, target)
 
@@ -212,3 +213,87 @@ def test_bad_input(make_neighbours: Make) -> None:
         fit_knn(near, scores, documents, k=2, epochs=0)
     with pytest.raises(SettingError, match="not one of"):
         fit_knn(near, scores, documents, kind="best", k=2)  # type: ignore[arg-type]
+
+
+# -- the recipe of the paper's code, against a slow copy of it ---------------------------------------------------
+
+
+def adadelta_by_hand(near: Neighbours, scores: Any, documents: Any, kind: str, k: int, epochs: int) -> tuple:
+    """Every epoch's parameters and delta, as the paper's code trains them; halves and orders are those of fit_knn."""
+    rng = np.random.default_rng(0)
+    names = np.unique(documents)
+    order = rng.permutation(len(names))
+    learn, dev = names[order[: len(names) // 2]], names[np.sort(order[len(names) // 2 :])]
+    tau = torch.nn.Parameter(torch.tensor(5.0 if kind == "const" else 10.0, dtype=torch.float64))
+    gamma = torch.nn.Parameter(torch.tensor(1.0, dtype=torch.float64))
+    bias = torch.nn.Parameter(torch.tensor(0.0, dtype=torch.float64))
+    support = torch.linspace(1.0, -1.0, k, dtype=torch.float64)
+    support[0] = 2.0
+    support = torch.nn.Parameter(support)
+    optimizer = torch.optim.Adadelta([tau, gamma, bias, support], 1.0)
+    criterion = torch.nn.BCEWithLogitsLoss(reduction="none")
+    distances, logits, labels = (
+        torch.from_numpy(part[:, :k].astype(np.float64))
+        for part in (near.distances, near.scores, near.labels)
+    )
+
+    def output(tokens: Any) -> torch.Tensor:
+        terms = torch.tanh(logits[tokens]) + gamma * labels[tokens]
+        if kind == "equal":
+            return terms.mean(1) + bias
+        if kind == "const":
+            weights = torch.exp(support / tau) / torch.exp(support / tau).sum()
+            return (weights * terms).sum(1) + bias
+        weights = torch.exp(-1 * distances[tokens] / tau)
+        return (weights / weights.sum(1, keepdim=True) * terms).sum(1) + bias
+
+    target, best, best_epoch, found = torch.from_numpy(scores), math.inf, -1, []
+    dev_tokens = np.flatnonzero(np.isin(documents, dev))
+    for epoch in range(epochs):
+        shuffled = rng.permutation(len(learn))
+        for start in range(0, len(learn), 50):
+            chunk = [learn[d] for d in shuffled[start : start + 50]]
+            tokens = np.concatenate([np.flatnonzero(documents == d) for d in chunk])
+            optimizer.zero_grad()
+            predicted = output(tokens)
+            loss = criterion(predicted, torch.sigmoid(target[tokens]))
+            if epoch != 0 and best_epoch != epoch - 1:
+                loss = (torch.ne(torch.sign(predicted), torch.sign(target[tokens])) * loss).mean()
+            else:
+                loss = loss.mean()
+            if kind == "const":
+                limits = torch.cat([support[:-1] - support[1:], support.min()[None], support.max()[None]])
+                wanted = torch.ones(k + 1, dtype=torch.float64)
+                wanted[-2] = 0.0
+                loss = (loss + (1 / len(limits)) * criterion(limits, wanted).mean()) / 2
+            loss.backward()
+            optimizer.step()
+        with torch.no_grad():
+            delta = int(((output(dev_tokens) > 0) != (target[dev_tokens] > 0)).sum())
+        if delta <= best:
+            best, best_epoch = delta, epoch
+            kept = (tau.item(), gamma.item(), bias.item(), *support.tolist())
+        found.append(delta)
+    return found, best_epoch + 1, kept
+
+
+@pytest.mark.parametrize("kind", ["dist", "const", "equal"])
+def test_the_paper_recipe_is_the_papers_code(make_neighbours: Make, kind: Any) -> None:
+    near, scores, documents = task(make_neighbours, kind=kind, noise=0.5, n=1200)
+    report = fit_knn(near, scores, documents, kind=kind, k=6, epochs=25, recipe="paper")
+    deltas, epoch, (tau, gamma, beta, *weights) = adadelta_by_hand(near, scores, documents, kind, 6, 25)
+    assert [one.delta for one in report.history] == deltas
+    assert any(one.mismatches_only for one in report.history)
+    assert report.epoch == epoch
+    assert report.knn.gamma == pytest.approx(gamma, abs=1e-9)
+    assert report.knn.beta == pytest.approx(beta, abs=1e-9)
+    if kind != "equal":
+        assert report.knn.tau == pytest.approx(tau, abs=1e-9)
+    if kind == "const":
+        assert report.knn.raw_weights == pytest.approx(tuple(weights), abs=1e-9)
+
+
+def test_an_unknown_recipe_of_a_knn(make_neighbours: Make) -> None:
+    near, scores, documents = task(make_neighbours, n=100)
+    with pytest.raises(SettingError, match="unknown recipe 'sgd' of a K-NN; use one of stable, paper"):
+        fit_knn(near, scores, documents, recipe="sgd")

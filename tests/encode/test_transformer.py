@@ -96,13 +96,17 @@ def test_long_documents_are_read_in_windows(tiny: Tiny, kind: str) -> None:
         torch.testing.assert_close(batch.vectors, torch.stack(expected), atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("budget", [None, 1, 12, 40, 10_000])
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("budget", [1, 12, 40, 10_000])
 def test_a_batch_keeps_its_order_however_it_is_cut(
-    tiny: Tiny, budget: int | None, monkeypatch: pytest.MonkeyPatch
+    tiny: Tiny, tmp_path: Path, budget: int, plain: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Windows of like lengths run together; vectors and gradients are those of one document at a time."""
     monkeypatch.setattr("exaudit.encode.transformer._PIECES_PER_PACK", {"cpu": budget})
-    transformer = Transformer.load(tiny("bert-uncased"), layers=(1, 3), device="cpu")
+    monkeypatch.setattr("exaudit.encode.transformer._UNPADDED", budget)
+    Transformer.load(tiny("bert-uncased"), layers=(3,), device="cpu").save(tmp_path)
+    transformer = Transformer.load(tmp_path, layers=(1, 3), device="cpu", plain=plain)
+    assert transformer.packs == plain
     documents = [["cat"] * n + ["bad"] for n in (2, 1, 70, 3, 2, 0, 31)]
     packed = transformer.pack([*documents, []])
     alone = torch.cat([transformer.pack([tokens]).vectors for tokens in documents])
@@ -112,6 +116,8 @@ def test_a_batch_keeps_its_order_however_it_is_cut(
     for module in transformer.module.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
+        elif isinstance(getattr(module, "dropout", None), float):
+            module.dropout = 0.0
     weight = transformer.module.get_input_embeddings().weight
     loss = (transformer.pack(documents).vectors * torch.linspace(-1, 1, len(alone))[:, None]).sum()
     expected = sum(
@@ -219,6 +225,30 @@ def test_a_reading_packs_any_documents_in_any_order(tiny: Tiny) -> None:
     assert torch.equal(packed.words, expected.words)
 
 
+def test_only_the_embeddings_of_what_is_tuned_on_are_tuned(tiny: Tiny, tmp_path: Path) -> None:
+    Transformer.load(tiny("bert-uncased"), layers=(3,), device="cpu").save(tmp_path)
+    transformer = Transformer.load(tmp_path, device="cpu", plain=True)
+    transformer.module.train()
+    table, tokenizer = transformer.module.get_input_embeddings(), transformer.tokenizer
+    whole, before = table.weight, table.weight.detach().clone()
+    used = np.unique([*transformer.pieces(DOCUMENTS).ids, *tokenizer.prefix, *tokenizer.suffix])
+
+    def stopped() -> None:
+        with transformer.tunable(DOCUMENTS) as features:
+            assert len(table.weight) == len(used) < len(whole)
+            features.packed(range(len(DOCUMENTS))).vectors.sum().backward()
+            with torch.no_grad():
+                table.weight += 1
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert table.weight is whole
+    assert transformer.changed
+    moved = (whole.detach() - before)[:, 0]
+    torch.testing.assert_close(moved, torch.from_numpy(np.isin(np.arange(len(whole)), used)).float())
+
+
 def test_fingerprint_follows_the_files(tiny: Tiny, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tiny("bert-uncased"), copy)
@@ -242,8 +272,6 @@ def test_wrong_layers(tiny: Tiny, layers: tuple[int, ...]) -> None:
 
 
 def test_wrong_settings(tiny: Tiny) -> None:
-    with pytest.raises(SettingError, match="CUDA only"):
-        Transformer.load(tiny("bert-uncased"), device="cpu", dtype="bfloat16")
     with pytest.raises(SettingError, match="at least 1"):
         Transformer.load(tiny("bert-uncased"), max_length=0)
 

@@ -140,7 +140,7 @@ def test_the_model_is_trained_as_in_the_paper(
     monkeypatch.setattr(Run, "model", model)
     module._model(Run(tmp_path, run.data, RunSettings(tune_encoder=True)), read_reviews(run.data))
     train, dev = asked.pop("train"), asked.pop("dev")
-    assert asked == {"positive": "B", "select": "accuracy", "max_length": 350, "tune_encoder": True}
+    assert asked == {"positive": "B", "data": "reviews", "tune_encoder": True}
     assert Counter(d.label for d in train) == {"A": 100, "B": 100}
     assert Counter(d.label for d in dev) == {"A": 40, "B": 40}
 

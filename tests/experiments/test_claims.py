@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,10 +29,12 @@ def case(low: float, high: float) -> Case:
         ("knn", -0.9, 0.5, "holds"),
         ("knn", -1.1, 3, "cannot be told"),
         ("sentiment-knn", -3, -1.1, "does not hold"),
-        ("disjoint", -4.9, 4.9, "holds"),
-        ("disjoint", 1, 6, "cannot be told"),
-        ("disjoint", 5.1, 9, "does not hold"),
-        ("disjoint", -9, -5.1, "does not hold"),
+        ("disjoint", 0.1, 6, "holds"),
+        ("disjoint", -1, 6, "cannot be told"),
+        ("disjoint", -9, -0.1, "does not hold"),
+        ("magnitude-tracks", -0.9, 0.5, "holds"),
+        ("update-size", 0.1, 6, "holds"),
+        ("update-size", -6, -0.1, "does not hold"),
         ("out-of-domain", -5, -1, "holds"),
         ("out-of-domain", -1, 1, "cannot be told"),
         ("out-of-domain", 1, 5, "does not hold"),
@@ -39,7 +42,8 @@ def case(low: float, high: float) -> Case:
 )
 def test_an_interval_is_read_by_the_rule(claim: str, low: float, high: float, verdict: Verdict) -> None:
     assert CLAIMS[claim].rule.decide(case(low, high)) == verdict
-    assert Finding(CLAIMS[claim], (case(low, high),)).verdict == verdict
+    of_this = replace(case(low, high), name=CLAIMS[claim].metric)
+    assert Finding(CLAIMS[claim], (of_this,)).verdict == verdict
 
 
 YES, OPEN, NO = case(1, 2), case(-1, 1), case(-2, -1)
@@ -53,7 +57,11 @@ YES, OPEN, NO = case(1, 2), case(-1, 1), case(-2, -1)
         ([YES, OPEN], "in part"),
         ([YES, NO], "in part"),
         ([OPEN, OPEN], "cannot be told"),
-        ([OPEN, NO], "does not hold"),
+        ([OPEN, NO], "cannot be told"),
+        ([OPEN, OPEN, NO], "cannot be told"),
+        ([OPEN, NO, NO], "does not hold"),
+        ([YES, NO, NO], "does not hold"),
+        ([YES, OPEN, NO], "in part"),
         ([NO, NO], "does not hold"),
     ],
 )
@@ -100,4 +108,22 @@ def test_what_a_claim_says_of_the_papers_figures_is_what_the_paper_prints(claim:
 def test_rules_say_what_they_do() -> None:
     rules = {claim.rule.text: claim.rule for claim in CLAIMS.values()}
     assert all(isinstance(rule, Rule) and "does not hold" in text for text, rule in rules.items())
-    assert len(rules) == 4
+    assert len(rules) == 5
+
+
+def test_cases_beside_the_claim_are_shown_and_do_not_count() -> None:
+    finding = Finding(CLAIMS["exag"], (YES, replace(NO, beside=True)))
+    assert (finding.verdict, finding.held, finding.counted) == ("holds", 1, (YES,))
+    assert [one["counts"] for one in finding.to_json()["cases"]] == [True, False]
+
+
+def test_width_one_is_decided_by_f1_as_the_papers_table_is() -> None:
+    other = [replace(YES, name=f"uniCNN over CNN, {metric}") for metric in ("F0.5", "precision")]
+    assert Finding(CLAIMS["width-one"], tuple(other)).verdict == "no figures"
+    by_f1 = replace(NO, name="uniCNN over CNN (uniCNN of seed 1), F1")
+    assert Finding(CLAIMS["width-one"], (*other, by_f1)).verdict == "does not hold"
+
+
+def test_of_earlier_results_the_other_question_about_disjoint_sets_does_not_count() -> None:
+    earlier = replace(YES, name="Orig.+Rev. over Orig. disjoint+Rev., accuracy on Rev.")
+    assert Finding(CLAIMS["disjoint"], (earlier,)).verdict == "no figures"

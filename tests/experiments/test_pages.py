@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from exaudit.experiments.pages import claims_markdown, claims_text, experiment_markdown, experiment_text
+from exaudit.experiments.pages import (
+    claims_markdown,
+    claims_text,
+    experiment_markdown,
+    experiment_text,
+    shown_name,
+)
 from exaudit.experiments.paper_comparison import PaperComparison, compare_with_paper
 from exaudit.experiments.step_result import StepResult
 
@@ -61,15 +68,27 @@ def unescaped_cells(line: str) -> list[str]:
 
 
 def test_markdown_tables_are_tables(comparison: PaperComparison) -> None:
-    page = experiment_markdown(comparison, "fce", "Errors", ["HEADER"], pictures=["figure-4.svg"])
+    page = experiment_markdown(comparison, "fce", "Errors", ["HEADER"], pictures=["figure-3.svg"])
     assert page.startswith("# Errors: ours beside the paper's\n\nHEADER\n")
     for block in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE):
         widths = {len(unescaped_cells(line)) for line in block.splitlines()}
         assert len(widths) == 1, block
     row = next(line for line in page.splitlines() if line.startswith(r"| uniCNN+S\* \| F\* \| -"))
     assert unescaped_cells(row) == ["uniCNN+S* | F* | -", "(43.4)", "(31.4)", "(40.4)"]
-    assert re.search(r"^!\[Figure 4.*\]\(figure-4\.svg\)$", page, re.MULTILINE)
-    assert "figure-3.svg" not in page
+    assert re.search(r"^!\[Figure 3.*\]\(figure-3\.svg\)$", page, re.MULTILINE)
+    assert "figure-2.svg" not in page
+
+
+def test_with_a_tuned_encoder_models_are_called_what_they_are(comparison: PaperComparison) -> None:
+    page = experiment_markdown(replace(comparison, tuned=True), "fce", "Errors", [])
+    assert "student without max-pool, rehearsed with synthetic errors" in page
+    assert r"| student (for uniCNN) \[2 seeds\] | 86.5" in page
+    assert "| cnn | 84.2" in page
+    assert r"| uniCNN+S\* | " in page, "which was not run: it is the paper's"
+    assert shown_name("uniCNN+mm+K8NN dist.", True) == "student+mm (for uniCNN+mm)+K8NN dist."
+    assert shown_name("uniCNN+S*", True) == "tagger without max-pool (for uniCNN+S*)"
+    assert shown_name("uniCNN, M=2", True) == "uniCNN, M=2"
+    assert shown_name("uniCNN", False) == "uniCNN"
 
 
 def test_markdown_shows_only_a_few_words_of_the_corpus_and_no_markup_of_its_own() -> None:

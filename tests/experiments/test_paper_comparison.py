@@ -66,13 +66,13 @@ def test_a_row_that_one_step_has_is_not_missing_because_another_has_it_not() -> 
 def test_only_experiments_that_were_begun_are_shown(comparison: PaperComparison) -> None:
     assert comparison.experiments == ("fce",)
     ids = [table.id for table in (*comparison.tables, *comparison.ngram_tables)]
-    assert {id for id in ids if id != "fce-figure-4"} == {t for t in paper_tables() if t.startswith("fce")}
+    assert {id for id in ids if id != "fce-figure-3"} == {t for t in paper_tables() if t.startswith("fce")}
     assert {finding.claim.experiment for finding in comparison.findings} == {"fce"}
 
 
 def test_tables_that_only_we_have_have_a_title_and_columns(comparison: PaperComparison) -> None:
-    table = comparison.table("fce-figure-4")
-    assert table.title.startswith("Figure 4")
+    table = comparison.table("fce-figure-3")
+    assert table.title.startswith("Figure 3")
     assert table.rows[0].ours == (10, 20, 30, None, None), "a row may end early"
     assert table.rows[0].paper is None
     result = StepResult()
@@ -142,4 +142,5 @@ def test_json_holds_everything(comparison: PaperComparison) -> None:
     assert claim["verdict"] == "in part"
     assert claim["cases"][0] == {
         "name": "F1", "seed": 3, "value": 10.0, "low": 5.0, "high": 15.0, "verdict": "holds",
+        "note": "", "counts": True,
     }  # fmt: skip

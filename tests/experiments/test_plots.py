@@ -10,7 +10,7 @@ from exaudit.experiments.plots import reliability_figures
 
 def test_pictures_are_drawn_only_of_what_was_found(comparison: PaperComparison) -> None:
     drawn = reliability_figures(comparison)
-    assert list(drawn) == ["figure-4.svg"]
-    assert "10.0, 20.0, 30.0, none, none" in drawn["figure-4.svg"]
-    empty = Table("fce-figure-3", "fce", "Figure 3", ("1st bin",), ())
+    assert list(drawn) == ["figure-3.svg"]
+    assert "10.0, 20.0, 30.0, none, none" in drawn["figure-3.svg"]
+    empty = Table("fce-figure-2", "fce", "Figure 2", ("1st bin",), ())
     assert reliability_figures(replace(comparison, tables=(empty,))) == {}

@@ -74,8 +74,8 @@ def test_the_header_of_a_tuned_run_knows_the_encoder_before_it_was_tuned(tmp_pat
 
 def test_experiments_and_pages_need_no_store_and_no_templates(tmp_path: Path) -> None:
     """They also run on a machine without lance, pyarrow and jinja2; pictures are left out there."""
-    found = results(tmp_path, RunSettings(), {}, {"fce-figure-4": ("uniCNN | model", 10, 20, 30)})
-    assert list(_pictures(found.comparison)) == ["figure-4.svg"]
+    found = results(tmp_path, RunSettings(), {}, {"fce-figure-3": ("uniCNN | model", 10, 20, 30)})
+    assert list(_pictures(found.comparison)) == ["figure-3.svg"]
     code = f"""
 import sys
 from collections.abc import Mapping

@@ -16,6 +16,7 @@ from exaudit.data.sample import sample_documents
 from exaudit.encode.transformer import Transformer
 from exaudit.errors import SettingError
 from exaudit.experiments import run as module
+from exaudit.experiments.provenance import code_used
 from exaudit.experiments.run import Run, RunSettings
 from exaudit.experiments.step_result import StepResult
 from exaudit.metrics import Difference
@@ -76,7 +77,7 @@ def test_a_step_that_failed_leaves_nothing_and_is_done_again(tmp_path: Path) -> 
     with pytest.raises(AssertionError, match="done before"):
         run.step("two", never)
     assert [path.name for path in (tmp_path / "steps").iterdir()] == ["one.json"]
-    assert run.step("two", StepResult) == StepResult(seconds=0.0)
+    assert run.step("two", StepResult) == StepResult(seconds=0.0, code=code_used())
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,7 @@ def test_a_step_that_failed_leaves_nothing_and_is_done_again(tmp_path: Path) -> 
         RunSettings(encoder="none", filters=9, epochs=1),
         RunSettings(encoder="none", filters=8, epochs=1, seeds=(1, 0)),
         RunSettings(encoder="none", filters=8, epochs=1, sample=True),
+        RunSettings(encoder="none", filters=8, epochs=1, recipe="paper"),
         RunSettings(encoder="none", filters=8, epochs=1, fast=True),
     ],
 )

@@ -12,12 +12,15 @@ from sklearn.metrics import f1_score, fbeta_score
 
 from exaudit.data.document import Document
 from exaudit.data.sample import sample_documents
+from exaudit.experiments.recipe import OURS
 from exaudit.experiments.scoring import Scored, TokenEvaluation, score
 from exaudit.experiments.supported_model import Searched, SupportedModel
 from exaudit.metrics import Counts, Difference, best_offset
 from exaudit.model.model import Model
 from exaudit.model.scores import TokenScores
 from tiny import tiny_labeler
+
+QUICK = replace(OURS, knn_epochs={"sentences": 5})
 
 
 def learners(count: int, start: int = 0) -> list[Document]:
@@ -205,7 +208,7 @@ def test_some_of_the_documents_are_what_they_are_among_all(searched: Searched) -
 
 
 def test_the_k_nn_takes_the_models_place(searched: Searched) -> None:
-    report = searched.fit_knn("dist", 8, epochs=5)
+    report = searched.fit_knn(QUICK, "sentences", "dist", 8)
     knn = report.knn
     near = searched.neighbours
     outputs = []
@@ -221,7 +224,7 @@ def test_the_k_nn_takes_the_models_place(searched: Searched) -> None:
 
 
 def test_the_boundary_of_a_supervised_k_nn_is_the_best_on_the_half_that_chose(searched: Searched) -> None:
-    report = searched.fit_knn("dist", 8, supervised=True, epochs=5)
+    report = searched.fit_knn(QUICK, "sentences", "dist", 8, supervised=True)
     assert report.knn.use_token_labels
     held = searched.subset(report.dev_documents)
     reached = held.evaluate(held.knn(report.knn)).metrics()["f0.5"]

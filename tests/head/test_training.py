@@ -85,6 +85,39 @@ def test_min_max_loss_equals_the_formula(scores: list[list[float]], labels: list
     assert document_min(batch, flat).tolist() == [[min(s)] for s in scores]
 
 
+@given(
+    scores=st.lists(st.lists(st.floats(-8, 8), min_size=1, max_size=6), min_size=1, max_size=4),
+    labels=st.lists(st.booleans(), min_size=4, max_size=4),
+)
+@settings(max_examples=60, deadline=None)
+def test_padded_min_max_loss_is_the_papers_code(scores: list[list[float]], labels: list[bool]) -> None:
+    batch = make_batch([len(s) for s in scores], 1)
+    flat = torch.tensor([[x] for s in scores for x in s], dtype=torch.double, requires_grad=True)
+    targets = torch.tensor(labels[: len(scores)]).long()[:, None]
+    loss = min_max_loss(batch, flat, targets, padded=True)
+    loss.backward()
+    # The code pads every document to one length, and multiplies scores with a mask that is 0 for padding.
+    padded = torch.tensor(
+        [[*s, *[3.0] * (7 - len(s))] for s in scores], dtype=torch.double, requires_grad=True
+    )
+    mask = torch.tensor([[1.0] * len(s) + [0.0] * (7 - len(s)) for s in scores], dtype=torch.double)
+    ends = torch.stack([torch.min(mask * padded, 1)[0], torch.max(mask * padded, 1)[0]], 1)
+    gold = torch.tensor([[0.0, float(label)] for label in labels[: len(scores)]], dtype=torch.double)
+    expected = torch.nn.BCEWithLogitsLoss(reduction="none")(ends, gold).mean()
+    expected.backward()
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-8)
+    if all(len(set(s)) == len(s) and 0 not in s for s in scores):  # among equals any may have the gradient
+        assert torch.allclose(flat.grad[:, 0], padded.grad[mask > 0], atol=1e-8)
+
+
+def test_padding_leaves_a_positive_document_without_a_positive_word_alone() -> None:
+    batch = make_batch([2], 1)
+    scores = torch.tensor([[-1.0], [-2.0]], requires_grad=True)
+    min_max_loss(batch, scores, torch.tensor([[1]]), padded=True).backward()
+    assert scores.grad[0] == 0  # the largest is the padding's
+    assert scores.grad[1] > 0  # and the smallest goes further down
+
+
 def test_token_loss_equals_the_formula() -> None:
     s, y = [1.5, -0.3, 0.0], [1, 0, 1]
     sigma = [1 / (1 + math.exp(-x)) for x in s]
@@ -132,14 +165,24 @@ def test_runs_repeat_with_their_seed_and_differ_with_another() -> None:
     assert not torch.equal(heads[0], heads[2])
 
 
-def test_the_paper_recipe_keeps_the_first_epoch_with_the_best_dev_score() -> None:
+def test_the_paper_recipe_keeps_the_last_epoch_with_the_best_dev_accuracy() -> None:
     head = new_head()
     history = train(
         head, planted(), planted(20, seed=1), TrainingConfig(epochs=8, recipe="paper", select="accuracy")
     )
     scores = [record["document"]["accuracy"] for record in history.epochs]
-    assert history.best == scores.index(max(scores)) + 1
+    assert history.best == len(scores) - scores[::-1].index(max(scores))
     assert evaluate(head, planted(20, seed=1), by_tokens=False)["document"]["accuracy"] == max(scores)
+
+
+def test_after_min_max_the_paper_recipe_chooses_the_epoch_by_the_linear_layer() -> None:
+    head = new_head()
+    config = TrainingConfig(loss="min-max", min_max="padded", epochs=12, batch_size=7, recipe="paper")
+    history = train(head, planted(), planted(20, seed=1), config)
+    by_layer = [record["linear_f1"] for record in history.epochs]
+    assert config.criterion == "linear-f1"
+    assert history.best == by_layer.index(max(by_layer)) + 1
+    assert history.kept["linear_f1"] == evaluate(head, planted(20, seed=1), by_tokens=True)["linear_f1"]
 
 
 def test_the_stable_recipe_chooses_among_the_later_half() -> None:
@@ -177,7 +220,8 @@ def test_token_training_without_token_labels_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"loss": "x"}, {"select": "x"}, {"recipe": "x"}, {"epochs": 0}, {"batch_size": 0}]
+    "bad",
+    [{"min_max": "x"}, {"loss": "x"}, {"select": "x"}, {"recipe": "x"}, {"epochs": 0}, {"batch_size": 0}],
 )
 def test_bad_settings_are_refused(bad: dict) -> None:
     with pytest.raises(SettingError):

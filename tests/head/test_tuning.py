@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -13,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from exaudit._device import rounded_products
 from exaudit.encode.packed import Packed
 from exaudit.errors import SettingError
+from exaudit.head.course import Course
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import disagreement
 from exaudit.head.network import Head, HeadConfig
@@ -46,10 +49,12 @@ class Letters:
     def __init__(self, dropout: float) -> None:
         torch.manual_seed(1)
         self.module = nn.Sequential(nn.Embedding(6, 6), nn.Dropout(dropout))
+        self.dtype = "float32"
         self.calls: list[int] = []
 
-    def on_the_fly(self, token_lists: Sequence[Sequence[str]]) -> LettersRead:
-        return LettersRead(self, token_lists)
+    @contextmanager
+    def tunable(self, token_lists: Sequence[Sequence[str]]) -> Iterator[LettersRead]:
+        yield LettersRead(self, token_lists)
 
     def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed:
         self.calls.append(len(token_lists))
@@ -73,7 +78,7 @@ class LettersRead:
 def letters(encoder: Letters) -> LabelledFeatures:
     targets = [np.array([[token == "b"] for token in tokens], np.int8) for tokens in TEXTS]
     return LabelledFeatures(
-        encoder.on_the_fly(TEXTS),
+        LettersRead(encoder, TEXTS),
         np.array([len(tokens) for tokens in TEXTS]),
         np.array([1, 1, 0, 1]),
         targets,
@@ -157,3 +162,39 @@ def test_a_loss_that_is_no_number_stops_tuning() -> None:
     head = Head(HeadConfig(features=6, filters=4))
     with pytest.raises(SettingError, match=r"the loss is nan in epoch 1, .* tune in full precision"):
         tune(encoder, head, TEXTS, letters(encoder), TuningConfig(epochs=1))
+
+
+def test_a_course_is_told_of_every_word() -> None:
+    words = sum(map(len, TEXTS))
+    for agreement, readings in ((0.0, 1), (1.0, 2)):
+        config = TuningConfig(epochs=3, batch_size=3, agreement=agreement)
+        encoder = Letters(0.1)
+        told: list[float] = []
+        labelled = letters(encoder)
+        course = Course(config.work(labelled.word_counts), tell=told.append)
+        assert course.total == 3 * readings * words
+        tune(encoder, head_with(0.1), TEXTS, labelled, config, course=course)
+        assert course.done == course.total
+        assert len(told) == 1
+        assert told[0] >= 0
+
+
+@pytest.mark.parametrize("pool", ["max", "none"])
+def test_a_step_in_bfloat16_is_close_to_one_in_float32(pool: str) -> None:
+    """Products are rounded to three digits; weights, their sums and the loss are not."""
+    found = []
+    for dtype in ("float32", "bfloat16"):
+        encoder, head = Letters(0.0), head_with(0.0, pool)
+        encoder.dtype = dtype
+        config = TuningConfig(loss="document+token" if pool == "none" else "document+min-max", agreement=0.0)
+        with rounded_products(torch.device("cpu"), dtype):
+            loss = _loss(head, letters(encoder), [0, 1, 2, 3], config, torch.Generator())
+        loss.backward()  # type: ignore[no-untyped-call]
+        weights = [*encoder.module.parameters(), *head.parameters()]
+        assert all(weight.dtype == torch.float32 for weight in weights)
+        gradients = [weight.grad.flatten() for weight in weights if weight.grad is not None]
+        found.append((loss.item(), torch.cat(gradients)))
+    (full, exact), (rounded, close) = found
+    assert rounded == pytest.approx(full, rel=0.01)
+    assert rounded != full  # it did round
+    assert (close - exact).norm() < 0.03 * exact.norm()

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from exaudit.data.document import Document
-from exaudit.errors import DataError
+from exaudit.errors import DataError, ModelError
 from exaudit.head.confidence import Confidence
 from exaudit.metrics import Counts
 from exaudit.model.boundaries import start_before_marking, with_boundary, with_boundary_at_zero
 from exaudit.model.folder import load_model, save_model, update_model
-from exaudit.model.marked import PRIOR, marked_measures, marked_offset
+from exaudit.model.marked import PRIOR, marked_measures, marked_offset, marked_smoothing, smoothed
 from exaudit.model.model import Model
+from exaudit.model.scores import running_mean
 from tiny import cued, reviews, tiny_labeler
 
 
@@ -211,3 +212,58 @@ def test_nothing_marked_is_told(model: Model) -> None:
     none = [Document.from_tokens(["so", "so"], token_labels=["0", "0"])] * 4
     with pytest.raises(DataError, match="no word of these 4 documents is marked 'positive'"):
         with_boundary(model, none)
+
+
+@pytest.mark.parametrize("width", [1, 3, 7])
+def test_a_running_mean_equals_a_literal_one(width: int) -> None:
+    scores = np.random.default_rng(0).normal(size=9).astype(np.float32)
+    literal = [scores[max(0, n - width // 2) : n + width // 2 + 1].mean() for n in range(9)]
+    np.testing.assert_allclose(running_mean(scores, width), literal, rtol=1e-5)
+    assert running_mean(scores, width).dtype == np.float32
+    assert not len(running_mean(scores[:0], width))
+
+
+def phrases(documents: int, seed: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Words that are marked in runs of nine, each with a weak sign of its own."""
+    draws = np.random.default_rng(seed)
+    truth = [np.repeat(draws.integers(0, 5, 12) == 0, 9).astype(np.int8) for _ in range(documents)]
+    return [own + draws.normal(size=len(own)) for own in truth], truth
+
+
+def test_scores_are_smoothed_where_phrases_are_marked_and_nowhere_else() -> None:
+    assert marked_smoothing(*phrases(20), 0.5) in (7, 15)
+    assert marked_smoothing(*drawn(40), 0.5) == 1
+    assert marked_smoothing(phrases(3)[0], [np.zeros(108, np.int8)] * 3, 0.5) == 1, "nothing is marked"
+    scores, truth = phrases(20)
+    means, boundary = smoothed(scores, 0.5, 7)
+    flagged, before = (np.concatenate(of) > at for of, at in ((means, boundary), (scores, 0.5)))
+    assert abs(int(flagged.sum()) - int(before.sum())) <= 1, "as many words are above the boundary"
+    assert marked_measures(means, truth, boundary)["f"][0] > marked_measures(scores, truth, 0.5)["f"][0]
+
+
+def test_a_model_smooths_until_its_boundary_is_set_otherwise(
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exaudit.model.marked.marked_smoothing", lambda *_: 3)
+    documents = reviews(20, seed=5)
+    moved = with_boundary(model, documents)
+    assert moved.smoothing == (3,)
+    save_model(model, tmp_path / "model")
+    update_model(moved, tmp_path / "model")
+    loaded = load_model(tmp_path / "model", device="cpu")
+    assert loaded.smoothing == (3,)
+    for plain, own in zip(model.label(documents), loaded.label(documents), strict=True):
+        (before,), (after,) = plain.views, own.views
+        np.testing.assert_array_equal(after.scores, before.scores)
+        np.testing.assert_allclose(after.weighed, running_mean(before.scores, 3) - before.doubt, rtol=1e-5)
+    assert with_boundary(loaded, documents).word_boundaries == moved.word_boundaries, "it starts over"
+    assert with_boundary_at_zero(loaded).smoothing == ()
+    assert with_boundary(loaded, reviews(30, seed=1), by="documents").smoothing == ()
+    by_words = replace(model, by_tokens=True)
+    assert with_boundary(by_words, documents).smoothing == (1,), "its documents are decided by single words"
+
+
+def test_damaged_smoothing_is_told(model: Model, tmp_path: Path) -> None:
+    save_model(replace(model, smoothing=(0,)), tmp_path / "model")
+    with pytest.raises(ModelError, match="smoothing"):
+        load_model(tmp_path / "model", device="cpu")

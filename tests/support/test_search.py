@@ -82,7 +82,7 @@ def test_equals_brute_force(kind, asked, rows, width, directions, dtype, k, seed
 @pytest.mark.parametrize("directions", [0, 9])
 def test_many_blocks_and_batches(monkeypatch, directions):
     """More rows than a block and more queries than a batch, so that the reach shortens from block to block."""
-    monkeypatch.setattr(search_module, "SEEDS", 128)
+    monkeypatch.setitem(search_module.SEEDS, "cpu", 128)
     monkeypatch.setitem(search_module.BATCH, "cpu", 32)
     monkeypatch.setitem(search_module.PRODUCTS, "cpu", 32 * 256)
     monkeypatch.setitem(search_module.PAIRS, "cpu", 100)
@@ -130,7 +130,7 @@ def test_float16_and_memory_maps(tmp_path: Path, directions):
 @pytest.mark.parametrize("directions", [0, 9])
 def test_a_streamed_set_is_read_for_a_batch_of_queries_not_for_each(tmp_path: Path, monkeypatch, directions):
     """The same neighbours as in memory; and for twenty times the queries no more passes over the file."""
-    monkeypatch.setattr(search_module, "SEEDS", 128)
+    monkeypatch.setitem(search_module.SEEDS, "cpu", 128)
     monkeypatch.setitem(search_module.BATCH, "cpu", 100)
     monkeypatch.setitem(search_module.PRODUCTS, "cpu", 32 * 4096)
     vectors = make("low-rank", 5011, 24, 0) + 0.1 * make("random", 5011, 24, 1)

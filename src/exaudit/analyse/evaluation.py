@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit.analyse.decisions import Table, as_row, true_classes, word_decisions
+from exaudit.analyse.decisions import Table, Tables, as_row, true_classes, word_decisions
 from exaudit.data.labels import LabelSet
 from exaudit.errors import DataError
 from exaudit.metrics import Counts, averaged, document_metrics, token_metrics
@@ -42,21 +42,21 @@ class Evaluation:
     labels: LabelSet
     documents: Table  # (D, K) decided, 0 or 1
     document_truth: Table  # (D, K)
-    tokens: list[Table] | None  # (N, K) for each document
-    token_truth: list[Table] | None
+    tokens: Tables | None  # (N, K) for each document
+    token_truth: Tables | None
 
     @classmethod
     def of(cls, labelled: Iterable[Scores], labels: LabelSet) -> Evaluation:
         """Compare with the labels that the documents carry; documents without a label are an error."""
-        decided, truth, tokens, token_truth = [], [], [], []
+        decided, truth, tokens, token_truth = (Tables(len(labels.views)) for _ in range(4))
         for scores in labelled:
             classes = true_classes(scores.document, labels)
             if classes is None:
                 raise DataError(
                     f"document {scores.document.id!r} has no label to compare with", line=scores.document.line
                 )
-            decided.append(as_row(scores.decided, labels))
-            truth.append(as_row(classes, labels))
+            decided.append(as_row(scores.decided, labels)[None])
+            truth.append(as_row(classes, labels)[None])
             targets = labels.token_targets(scores.document)
             if targets is not None:
                 tokens.append(word_decisions(scores))
@@ -66,8 +66,8 @@ class Evaluation:
         known = len(tokens) == len(decided)
         return cls(
             labels,
-            np.array(decided, dtype=np.int8),
-            np.array(truth, dtype=np.int8),
+            decided.joined,
+            truth.joined,
             tokens if known else None,
             token_truth if known else None,
         )
@@ -76,7 +76,7 @@ class Evaluation:
         """The documents and the tokens that were admitted, each judged by themselves."""
         kept = np.array(documents, dtype=bool)
         decided, truth = (
-            None if tables is None else [values[mask] for values, mask in zip(tables, tokens, strict=True)]
+            None if tables is None else self._tables(t[mask] for t, mask in zip(tables, tokens, strict=True))
             for tables in (self.tokens, self.token_truth)
         )
         return Evaluation(self.labels, self.documents[kept], self.document_truth[kept], decided, truth)
@@ -158,11 +158,14 @@ class Evaluation:
         return None if self.tokens is None or self.token_truth is None else (self.tokens, self.token_truth)
 
     def _total(self, level: Level) -> Ints | None:
-        pairs = self._pairs(level)
-        if pairs is None:
+        if level == "document":
+            return _table(self.documents, self.document_truth)
+        if self.tokens is None or self.token_truth is None:
             return None
-        said, true = (np.concatenate(part) if len(part) else self.documents[:0] for part in pairs)
-        return _table(said, true)
+        return _table(self.tokens.joined, self.token_truth.joined)
+
+    def _tables(self, tables: Iterable[Table]) -> Tables:
+        return Tables(len(self.labels.views), tables)
 
     def _measured(self, level: Level, table: Ints) -> dict[str, float]:
         """The metrics of counts (K + 1, 4)."""
@@ -189,7 +192,7 @@ class Evaluation:
             chosen = draws.integers(0, classes + none, n)
             return np.asarray(chosen[:, None] == np.arange(classes), dtype=np.int8)
 
-        tokens = None if self.tokens is None else [draw(len(t), True) for t in self.tokens]
+        tokens = None if self.tokens is None else self._tables(draw(len(t), True) for t in self.tokens)
         return replace(self, documents=draw(len(self.documents), False), tokens=tokens)
 
     def majority(self) -> Evaluation:
@@ -199,7 +202,9 @@ class Evaluation:
             value = (np.arange(len(share)) == share.argmax()).astype(np.int8)
         else:
             value = (2 * share >= len(self.document_truth)).astype(np.int8)
-        tokens = None if self.tokens is None else [np.tile(value, (len(t), 1)) for t in self.tokens]
+        tokens = (
+            None if self.tokens is None else self._tables(np.tile(value, (len(t), 1)) for t in self.tokens)
+        )
         return replace(self, documents=np.tile(value, (len(self.documents), 1)), tokens=tokens)
 
     # -- for programs and people ------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from exaudit.decide.admission import AdmissionKind
 from exaudit.decide.knn import Kind
 from exaudit.decide.neighbours import Neighbours
 from exaudit.decide.risk import Goal
-from exaudit.errors import SettingError, SupportError
+from exaudit.errors import PrecisionWarning, SettingError, SupportError
 from exaudit.model.digests import digest
 from exaudit.model.documents import as_documents
 from exaudit.model.model import Model
@@ -76,13 +76,15 @@ class Auditor:
         place: ModelPlace | None = None,
         device: str = "auto",
         encoder: str | None = None,
+        precision: str | None = None,
         stream: bool = False,
     ) -> None:
         """A model and a support set at hand; use `open` for those of a model folder."""
         if place is None and (model is None or support is None):
             raise SettingError("an Auditor needs a model and a support set; or use Auditor.open(folder)")
-        self._place, self._model, self._support = place, model, support
-        self._device, self._encoder, self._stream = device, encoder, stream
+        self._place, self._support = place, support
+        self._device, self._encoder, self._precision, self._stream = device, encoder, precision, stream
+        self._model = model if model is None or support is None else _alike(model, support)
         self._neighbourhood: Neighbourhood | None = None
         self._knn: FittedKNN | None = None
         self._admission: FittedAdmission | None = None
@@ -97,6 +99,7 @@ class Auditor:
         support: str | os.PathLike[str] | None = None,
         device: str = "auto",
         encoder: str | None = None,
+        precision: str | None = None,
         stream: bool = False,
     ) -> Auditor:
         """The auditor of a model folder. Weights, support set and vectors are read when first needed.
@@ -111,17 +114,26 @@ class Auditor:
             auto, cpu or cuda.
         encoder
             Where the model's Transformer is now, if it has moved.
+        precision
+            What the Transformer reads in, if not what the model says, until there is a support set: texts are read in
+            the precision of the set that they are compared with.
         stream
             Leave the vectors on disk and search them in blocks.
         """
-        return cls(place=ModelPlace.of(model, support), device=device, encoder=encoder, stream=stream)
+        place = ModelPlace.of(model, support)
+        return cls(place=place, device=device, encoder=encoder, precision=precision, stream=stream)
 
     @property
     def model(self) -> Model:
+        """The model, which reads texts in the precision of the support set."""
         with self._lock:
             if self._model is None:
                 assert self._place is not None
-                self._model = self._place.load_model(device=self._device, encoder=self._encoder)
+                model = self._place.load_model(
+                    device=self._device, encoder=self._encoder, precision=self._precision
+                )
+                there = self._support is not None or self._place.has_support()
+                self._model = _alike(model, self.support) if there else model
             return self._model
 
     @property
@@ -339,6 +351,7 @@ class Auditor:
         k: int = K,
         use_token_labels: bool | None = None,
         epochs: int = 40,
+        recipe: str = "stable",
         seed: int = 0,
     ) -> FittedKNN:
         """Fit the K-NN on held-out documents and keep it in the model folder. Their labels are not used.
@@ -356,6 +369,8 @@ class Auditor:
             labels and every exemplar has one.
         epochs
             Passes over the first half.
+        recipe
+            "stable", by Adam; or "paper", by Adadelta at rate 1.0, as the paper's code does.
         seed
             Of the split and of the order.
         """
@@ -372,6 +387,7 @@ class Auditor:
             k=k,
             use_token_labels=use_token_labels,
             epochs=epochs,
+            recipe=recipe,
             seed=seed,
             support_version=self.support.version,
             boundaries=self.model.word_boundaries,
@@ -387,11 +403,14 @@ class Auditor:
         kind: AdmissionKind = "both",
         quantile: float | None = None,
         use_count: bool = False,
+        recipe: str = "stable",
     ) -> FittedAdmission:
         """Fit the admission limits and keep them in the model folder.
 
         Of the documents only those count that were K-NN dev when the K-NN was fitted, so give the same ones. The
-        limits for documents need document labels.
+        limits for documents need document labels. With `recipe` "paper" the means are those of the paper's code:
+        distances only of tokens whose nearest exemplar's document has the label that the K-NN says, and counts only of
+        documents with an admitted token.
         """
         wanted = set(self._need_knn().dev_documents)
         dev = [
@@ -405,7 +424,7 @@ class Auditor:
                 "documents that the K-NN was fitted on, or fit the K-NN on these first"
             )
         self.warn_of_overlap(dev)
-        self._admission = self._fitted_admission(dev, kind, quantile, use_count)
+        self._admission = self._fitted_admission(dev, kind, quantile, use_count, recipe)
         if self._place is not None:
             self._admission.save(self._place.folder)
         return self._admission
@@ -477,7 +496,7 @@ class Auditor:
         self.support.refresh()
         if not kept.is_stale(self.support.version):
             return None
-        anew = self._fitted_admission(kept.documents, kept.kind, kept.quantile, kept.use_count)
+        anew = self._fitted_admission(kept.documents, kept.kind, kept.quantile, kept.use_count, kept.recipe)
         return Staleness(policy, kept, anew, self.support.version)
 
     def warn_of_overlap(self, documents: Sequence[Document]) -> None:
@@ -520,7 +539,9 @@ class Auditor:
         labelled = edits.labelled(documents, self.model)
         if self._support is None and self._place is not None and not self._place.has_support():
             self.model.label(labelled[:1], exemplars=True)  # a model without exemplars says so first
-            self._support = self._place.create_support(dtype=dtype or "float32", author=author, reason=reason)
+            self._support = self._place.create_support(
+                dtype=dtype or "float32", precision=self.model.precision, author=author, reason=reason
+            )
         elif dtype not in (None, self.support.header.dtype):
             raise SettingError(
                 f"the support set keeps its vectors as {self.support.header.dtype}; leave out `dtype`, or remove the "
@@ -698,7 +719,12 @@ class Auditor:
         return self.admission
 
     def _fitted_admission(
-        self, documents: Sequence[Document], kind: AdmissionKind, quantile: float | None, use_count: bool
+        self,
+        documents: Sequence[Document],
+        kind: AdmissionKind,
+        quantile: float | None,
+        use_count: bool,
+        recipe: str,
     ) -> FittedAdmission:
         knns = self._need_knn().knns
         return FittedAdmission.fit(
@@ -708,5 +734,19 @@ class Auditor:
             kind=kind,
             quantile=quantile,
             use_count=use_count,
+            recipe=recipe,
             support_version=self.support.version,
         )
+
+
+def _alike(model: Model, support: SupportSet) -> Model:
+    """The model, made to read in the precision of a support set: vectors of two precisions are not to be compared."""
+    precision = support.header.precision
+    if model.encoder is None or model.precision == precision:
+        return model
+    warnings.warn(
+        f"the support set was made in {precision}, so texts are read in {precision}, not in {model.precision}",
+        PrecisionWarning,
+        stacklevel=4,
+    )
+    return model.at(precision)

@@ -77,6 +77,7 @@ class FittedKNN:
         k: int,
         use_token_labels: bool,
         epochs: int,
+        recipe: str,
         seed: int,
         support_version: str,
         boundaries: tuple[float, ...],
@@ -89,6 +90,7 @@ class FittedKNN:
                 k=k,
                 use_token_labels=use_token_labels,
                 epochs=epochs,
+                recipe=recipe,
                 seed=seed,
             )
             for c in range(len(labels.views))
@@ -183,6 +185,7 @@ class FittedAdmission:
         kind: AdmissionKind,
         quantile: float | None,
         use_count: bool,
+        recipe: str,
         support_version: str,
     ) -> FittedAdmission:
         """Limits from the documents of K-NN dev; those of documents only where every document has a label."""
@@ -190,7 +193,13 @@ class FittedAdmission:
         for c, (knn, names) in enumerate(zip(knns, labels.views, strict=True)):
             neighbours, margins, of_token = _flat(dev, c)
             admission = Admission.fit(
-                knn, neighbours, margins, support_version=support_version, kind=kind, quantile=quantile
+                knn,
+                neighbours,
+                margins,
+                support_version=support_version,
+                kind=kind,
+                quantile=quantile,
+                recipe=recipe,
             )
             targets = [names.document_target(scores.document) for scores, _ in dev]
             if None not in targets:
@@ -210,6 +219,10 @@ class FittedAdmission:
     @property
     def quantile(self) -> float | None:
         return self.views[0].quantile
+
+    @property
+    def recipe(self) -> str:
+        return self.views[0].recipe
 
     @property
     def support_version(self) -> str:

@@ -44,8 +44,8 @@ class ModelPlace:
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{folder} is damaged ({error!r}); restore the folder or train again") from error
 
-    def load_model(self, *, device: str, encoder: str | None) -> Model:
-        return load_model(self.folder, device=device, encoder=encoder)
+    def load_model(self, *, device: str, encoder: str | None, precision: str | None = None) -> Model:
+        return load_model(self.folder, device=device, encoder=encoder, precision=precision)
 
     def has_support(self) -> bool:
         from exaudit.support.store import LanceSupportSet
@@ -64,7 +64,7 @@ class ModelPlace:
             model=self.fingerprint,
         )
 
-    def create_support(self, *, dtype: str, author: str | None, reason: str) -> SupportSet:
+    def create_support(self, *, dtype: str, precision: str, author: str | None, reason: str) -> SupportSet:
         from exaudit.support.store import LanceSupportSet
 
         return LanceSupportSet.create(
@@ -74,6 +74,7 @@ class ModelPlace:
             kind=self.labels.kind,
             model=self.fingerprint,
             dtype=dtype,
+            precision=precision,
             author=author,
             reason=reason,
         )

@@ -62,7 +62,9 @@ class ExemplarKNN:
 
     @classmethod
     def fit(cls, model: Model, support: Sequence[Document], dev: Sequence[Document]) -> ExemplarKNN:
-        exemplars = MemorySupportSet.create(width=model.width, labels=model.labels.names)
+        exemplars = MemorySupportSet.create(
+            width=model.width, labels=model.labels.names, precision=model.precision
+        )
         auditor = Auditor(model, exemplars)
         auditor.build(support)
         (knn,) = auditor.fit_knn(dev).knns

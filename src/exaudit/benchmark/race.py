@@ -294,7 +294,7 @@ class Heat:
             own.encoder,
             layers=[depth(own.encoder)],
             device=own.device,
-            dtype=own.precision,
+            precision=own.precision,
             max_length=own.max_length,
         )
         documents = [document.recut(own.tokens) for document in task.train]

@@ -67,6 +67,13 @@ def fit(
     count: Annotated[
         bool, typer.Option("--count", help="Of limits: also on the number of admitted tokens of a document.")
     ] = False,
+    recipe: Annotated[
+        str,
+        typer.Option(
+            help="Of limits: stable (the default), or paper, means as in the paper's code: distances of agreeing matches "
+            "only, counts of documents with an admitted token only."
+        ),
+    ] = "stable",
     support: SupportAt = None,
     stream: Stream = False,
     as_json: AsJson = False,
@@ -87,7 +94,7 @@ def fit(
         "--by-class": by_class,
         "--add": add,
     }
-    limits = {"--kind": kind, "--quantile": quantile, "--count": count}
+    limits = {"--kind": kind, "--quantile": quantile, "--count": count, "--recipe": recipe != "stable"}
     rule = rule or ("promise" if any(promised.values()) else "mean")
     if rule not in ("promise", "mean"):
         raise SettingError(f"`rule` is {rule!r}; choose promise or mean")
@@ -114,7 +121,11 @@ def fit(
             _print_promise(auditor, as_json)
             return
         fitted = auditor.fit_admission(
-            documents, kind=cast("AdmissionKind", kind or "both"), quantile=quantile, use_count=count
+            documents,
+            kind=cast("AdmissionKind", kind or "both"),
+            quantile=quantile,
+            use_count=count,
+            recipe=recipe,
         )
         _print(auditor, fitted, as_json)
 

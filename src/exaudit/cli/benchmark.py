@@ -56,6 +56,7 @@ def words(
             help="How texts are cut; by default at white space where all documents have tokens, else into words.",
         ),
     ] = None,
+    precision: Annotated[str, typer.Option(help="auto, float32 or bfloat16.")] = "auto",
     limit: Limit = None,
     device: Device = "auto",
 ) -> None:
@@ -66,7 +67,7 @@ def words(
     from exaudit.data.words import check_cut
     from exaudit.model.settings import Settings
 
-    settings = Settings(encoder=encoder, device=device)
+    settings = Settings(encoder=encoder, precision=precision, device=device)
     if tokens is not None:
         check_cut(tokens)
     numbers = _numbers(seeds)
@@ -99,7 +100,7 @@ def explainers(
     ] = 200,
     seeds: Annotated[str, typer.Option(help="Each trains our model and the classifier once.")] = "0",
     encoder: Annotated[str, typer.Option(help="minilm, a folder or a hub name.")] = "minilm",
-    precision: Annotated[str, typer.Option(help="float32; on a GPU also bfloat16.")] = "float32",
+    precision: Annotated[str, typer.Option(help="auto, float32 or bfloat16.")] = "auto",
     limit: Limit = None,
     device: Device = "auto",
 ) -> None:

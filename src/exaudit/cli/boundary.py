@@ -35,10 +35,12 @@ def boundary(
     """Set the boundary above which a word is flagged, and store it in the model folder.
 
     By the labels of tokens, it also tells the F-score, precision and recall to expect, with 95% intervals: see how much
-    10 or 20 marked documents tell. `exaudit suggest` picks documents to mark.
+    10 or 20 marked documents tell. Where these mark phrases, scores are averaged over some words from then on.
+    `exaudit suggest` picks documents to mark.
     """
     from exaudit.errors import SettingError
-    from exaudit.model.boundaries import BETA, BETAS, with_boundary, with_boundary_at_zero, with_choice
+    from exaudit.model.boundaries import BETA, with_boundary, with_boundary_at_zero, with_choice
+    from exaudit.model.choices import BETAS
     from exaudit.model.folder import load_model, update_model
 
     if file is not None and by == "zero":
@@ -62,6 +64,8 @@ def boundary(
     known = (moved.record.get("boundary") or {}).get("known")
     for k, (view, value) in enumerate(zip(moved.labels.views, moved.word_boundaries, strict=True)):
         tell(f"decision boundary of the words, {view.positive}: {value:.4f}")
+        if moved.smoothing and moved.smoothing[k] > 1:
+            tell(f"  scores are averaged over {moved.smoothing[k]} words, since phrases are marked")
         if known is not None:
             tell(f"  {_known(moved.record['boundary'], k)}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit.cli.options import Device, say
+from exaudit.cli.options import Device, say, tuning_line
 from exaudit.cli.reading import Reading, reads
 from exaudit.cli.reliability import As, Out
 
@@ -133,8 +133,8 @@ def _apart(documents: list[Document], column: str) -> tuple[list[Document], list
 
 
 def _report(record: dict[str, object], epochs: int) -> None:
-    if "tuning_epoch" in record:
-        say(f"tuning ({record['tuning']}), epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
+    if line := tuning_line(record):
+        say(line)
         return
     document = record["document"]
     assert isinstance(document, dict)

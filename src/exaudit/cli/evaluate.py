@@ -15,6 +15,7 @@ from exaudit.cli.options import (
     Device,
     Encoder,
     Model,
+    Precision,
     RuleName,
     Stream,
     SupportAt,
@@ -54,6 +55,7 @@ def evaluate(
     stream: Stream = False,
     device: Device = "auto",
     encoder: Encoder = None,
+    precision: Precision = None,
 ) -> None:
     """Document and token metrics, with random and majority baselines beside them.
 
@@ -67,12 +69,14 @@ def evaluate(
     chosen, admitting = chosen_rule(rule, knn), admission_rule(admit, admit_rule)
     if chosen is None and not admit:
         refuse_without_rule(support, stream)
-        trained = load_model(model, device=device, encoder=encoder)
+        trained = load_model(model, device=device, encoder=encoder, precision=precision)
         told = with_notes(trained, reading.iterate(file, need_labels=True))
         evaluation = Evaluation.of(trained.iter_label(told), trained.labels)
     else:
         documents = reading.iterate(file, need_labels=True)
-        with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
+        with opened(
+            model, support, device=device, encoder=encoder, precision=precision, stream=stream
+        ) as auditor:
             promising = auditor.promises(admitting)
             if auditor.has_support or not promising:
                 auditor.support.refresh()  # one that is not there is told first

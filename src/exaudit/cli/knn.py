@@ -32,6 +32,10 @@ def fit(
         str, typer.Option(help="Labels in the label term: document, token, or auto.")
     ] = "auto",
     epochs: Annotated[int, typer.Option(min=1, help="How often the learning half is seen.")] = 40,
+    recipe: Annotated[
+        str,
+        typer.Option(help="stable, by Adam (the default); or paper, by Adadelta, as in the paper's code."),
+    ] = "stable",
     seed: Annotated[int, typer.Option(min=0, help="Of the halves and of the order.")] = 0,
     support: SupportAt = None,
     stream: Stream = False,
@@ -56,6 +60,7 @@ def fit(
             k=k,
             use_token_labels=choices[exemplar_labels],
             epochs=epochs,
+            recipe=recipe,
             seed=seed,
         )
     _print(fitted, auditor.labels, as_json)

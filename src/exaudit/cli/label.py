@@ -15,6 +15,7 @@ from exaudit.cli.options import (
     Device,
     Encoder,
     Model,
+    Precision,
     RuleName,
     Stream,
     SupportAt,
@@ -43,6 +44,7 @@ def label(
     stream: Stream = False,
     device: Device = "auto",
     encoder: Encoder = None,
+    precision: Precision = None,
 ) -> None:
     """Write one JSON object a document: its decision and score, and those of every word.
 
@@ -56,12 +58,14 @@ def label(
     documents = reading.iterate(file)
     if chosen is None and not admit:
         refuse_without_rule(support, stream)
-        loaded = load_model(model, device=device, encoder=encoder)
+        loaded = load_model(model, device=device, encoder=encoder, precision=precision)
         with output(out) as stream_out:
             for scores in loaded.iter_label(with_notes(loaded, documents)):
                 stream_out.write(json_text(scores.to_json(loaded.labels)) + "\n")
         return
-    with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
+    with opened(
+        model, support, device=device, encoder=encoder, precision=precision, stream=stream
+    ) as auditor:
         promising = auditor.promises(admitting)
         if promising and (change := auditor.check_promise(keep=False)):
             say(change)

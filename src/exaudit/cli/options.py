@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +24,7 @@ __all__ = [
     "Device",
     "Encoder",
     "Model",
+    "Precision",
     "PreviewFile",
     "PreviewRule",
     "Reason",
@@ -35,6 +36,7 @@ __all__ = [
     "say",
     "tell",
     "tell_json",
+    "tuning_line",
     "with_notes",
 ]
 
@@ -45,6 +47,13 @@ Model = Annotated[
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Encoder = Annotated[str | None, typer.Option(help="Where the model's Transformer is now, if it has moved.")]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        help="What the encoder reads in: auto (bfloat16 where the hardware has it), float32 or bfloat16; by default as "
+        "the model was trained. Texts that are compared with a support set are read in its precision."
+    ),
+]
 SupportAt = Annotated[
     str | None,
     typer.Option("--support", help="Where the support set is; by default support/ in the model folder."),
@@ -83,6 +92,25 @@ Stream = Annotated[
 def say(message: str) -> None:
     """A line for the person at the terminal; standard output stays for results."""
     typer.echo(visible(name_options(message)), err=True)
+
+
+def tuning_line(record: Mapping[str, Any]) -> str | None:
+    """What a report of training says of tuning, if it does."""
+    if "tuning_epoch" in record:
+        return f"tuning ({record['tuning']}), epoch {record['tuning_epoch']}  loss {record['loss']:.4f}"
+    if "seconds_to_go" in record:
+        threads, device = record["threads"], record["device"]
+        where = f"{threads} {'thread' if threads == 1 else 'threads'}" if device == "cpu" else device
+        return f"tuning the encoder: {_about(record['seconds_to_go'])} on this machine ({where}, {record['precision']})"
+    return None
+
+
+def _about(seconds: float) -> str:
+    """A time to go, no more exact than it can be known."""
+    for unit, length in (("hour", 3600), ("minute", 60)):
+        if seconds >= 1.5 * length:
+            return f"about {seconds / length:.0f} {unit}s"
+    return "about a minute" if seconds >= 30 else "less than a minute"
 
 
 def tell(result: str) -> None:

@@ -13,6 +13,7 @@ from exaudit.cli.options import Device, say
 
 if TYPE_CHECKING:
     from exaudit.experiments.results import Results
+    from exaudit.experiments.run import RunSettings
 
 __all__ = ["app"]
 
@@ -27,10 +28,16 @@ Data = Annotated[
 EncoderName = Annotated[
     str, typer.Option("--encoder", help="minilm, a folder, a hub name, or none for word embeddings only.")
 ]
+RecipeName = Annotated[
+    str,
+    typer.Option("--recipe", help="stable (ours), or paper: everything to the letter of the paper's code."),
+]
 Tune = Annotated[bool, typer.Option("--tune-encoder", help="Fine-tune the Transformer of each model.")]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="DIR", help="By default results/ENCODER[-tuned][-fast][-sample]."),
+    typer.Option(
+        "--out", "-o", metavar="DIR", help="By default results/ENCODER[-paper][-tuned][-fast][-sample]."
+    ),
 ]
 Fast = Annotated[bool, typer.Option("--fast", help="A tenth of the data.")]
 Seeds = Annotated[str, typer.Option(help="Of the headline rows, as in 0,1,2; other rows take the first.")]
@@ -50,7 +57,11 @@ Epochs = Annotated[
 ]
 Filters = Annotated[int, typer.Option(min=1, help="Filters of the primary models (M).")]
 Vectors = Annotated[
-    Path | None, typer.Option("--word-vectors", help="A word2vec or GloVe file, for the baseline cnn.")
+    Path | None,
+    typer.Option(
+        "--word-vectors",
+        help="A word2vec or GloVe file: for the baseline cnn; with --recipe paper, for every model.",
+    ),
 ]
 Sample = Annotated[
     bool, typer.Option("--sample", help="Try it on small made-up corpora, written to OUT/data.")
@@ -59,17 +70,18 @@ Sample = Annotated[
 
 @app.command("list")
 def list_(data: Data = None) -> None:
-    """The experiments, their tables, the data that each needs, and whether they are there."""
+    """The experiments, the paper's tables and figures by number, and the data that each needs and has."""
     from exaudit.data.fetch import data_folder
-    from exaudit.experiments.paper import paper_tables
+    from exaudit.experiments.contents import CONTENTS
     from exaudit.experiments.registry import EXPERIMENTS
 
     folder = data or data_folder()
     for experiment in EXPERIMENTS.values():
         typer.echo(f"{experiment.id}: {experiment.title} ({experiment.place})")
-        for table in paper_tables().values():
-            if table.experiment == experiment.id:
-                typer.echo(f"  {table.id:<22} {table.title}")
+        for item in CONTENTS:
+            if item.experiment == experiment.id:
+                where = ", ".join(item.tables) or f"no table: {item.why}"
+                typer.echo(f"  {item.number:<16} {item.title} ({where})")
         typer.echo(f"  data in {folder}:")
         for name in experiment.needs:
             typer.echo(f"    {'there  ' if (folder / name).is_file() else 'MISSING'} {name}")
@@ -96,10 +108,48 @@ def show(
         _write(results)
 
 
+@app.command()
+def verify(
+    out: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder of pages with their results.json, or an --out.")
+    ],
+) -> None:
+    """Whether the pages, results.json and the recipe of this version agree, and all steps are of one commit."""
+    from exaudit.errors import DataError
+    from exaudit.experiments.verification import verify as check
+
+    report = check(out)
+    for line in report.facts:
+        typer.echo(line)
+    if report.faults:
+        raise DataError("; ".join(report.faults), out)
+    typer.echo("pages, results.json and recipe agree")
+
+
+@app.command()
+def summary(
+    runs: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of runs, or of their pages.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A Markdown file to write, not only to show.")
+    ] = None,
+) -> None:
+    """Several runs side by side: the headline rows beside the paper's, and the verdicts on its claims."""
+    from exaudit._files import replace_file
+    from exaudit.experiments.results import Results
+    from exaudit.experiments.summary import summary_markdown
+
+    page = summary_markdown([Results.read(run) for run in runs])
+    typer.echo(page, nl=False)
+    if out is not None:
+        with replace_file(out) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+
+
 def _experiment(names: Sequence[str], description: str) -> Callable[..., None]:
     def reproduce(
         data: Data = None,
         encoder: EncoderName = "minilm",
+        recipe: RecipeName = "stable",
         tune_encoder: Tune = False,
         out: Out = None,
         fast: Fast = False,
@@ -122,6 +172,7 @@ def _experiment(names: Sequence[str], description: str) -> Callable[..., None]:
 
         settings = RunSettings(
             encoder=encoder,
+            recipe=recipe,
             tune_encoder=tune_encoder,
             fast=fast,
             seeds=_seeds(seeds),
@@ -131,7 +182,7 @@ def _experiment(names: Sequence[str], description: str) -> Callable[..., None]:
             sample=sample,
         )
         _check(encoder, tune_encoder, word_vectors, device, data if sample else None)
-        folder = out or Path("results") / _default_name(settings.encoder_name, tune_encoder, fast, sample)
+        folder = out or Path("results") / _default_name(settings)
         corpora = folder / "data" if sample else data or data_folder()
         check_folder(folder, None if sample else corpora, None if encoder == "none" else Path(encoder))
         if not sample:
@@ -192,9 +243,14 @@ def _check(
         locate(encoder)
 
 
-def _default_name(encoder: str, tuned: bool, fast: bool, sample: bool) -> str:
-    marks = (("-tuned", tuned), ("-fast", fast), ("-sample", sample))
-    return encoder.replace("/", "-") + "".join(mark for mark, wanted in marks if wanted)
+def _default_name(settings: RunSettings) -> str:
+    marks = {
+        "-paper": settings.recipe == "paper",
+        "-tuned": settings.tune_encoder,
+        "-fast": settings.fast,
+        "-sample": settings.sample,
+    }
+    return settings.encoder_name.replace("/", "-") + "".join(mark for mark, wanted in marks.items() if wanted)
 
 
 def _print(results: Results, experiments: Sequence[str]) -> None:

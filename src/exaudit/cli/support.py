@@ -18,6 +18,7 @@ from exaudit.cli.options import (
     Device,
     Encoder,
     Model,
+    Precision,
     PreviewFile,
     PreviewRule,
     Reason,
@@ -71,12 +72,13 @@ def build(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
+    precision: Precision = None,
 ) -> None:
     """Make the support set: an exemplar for every token of FILE. A stopped build goes on when run again."""
     from exaudit.errors import SupportError
 
     documents = reading.read(file, need_labels=True)
-    with opened(model, support, device=device, encoder=encoder) as auditor:
+    with opened(model, support, device=device, encoder=encoder, precision=precision) as auditor:
         edit = auditor.build(
             _prefixed(documents, id_prefix),
             everything=replace,

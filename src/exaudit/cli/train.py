@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exaudit.cli.options import Device, say
+from exaudit.cli.options import Device, say, tuning_line
 from exaudit.cli.reading import PANEL, Reading, reads
 
 if TYPE_CHECKING:
@@ -75,9 +75,14 @@ def train(
             rich_help_panel=ENCODER,
         ),
     ] = None,
-    bf16: Annotated[
-        bool, typer.Option("--bf16", help="Run the encoder in bfloat16 on a GPU.", rich_help_panel=ENCODER)
-    ] = False,
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="What the encoder reads in: float32, bfloat16, or auto: bfloat16 on CPUs and GPUs that have it, "
+            "float32 elsewhere, with --recipe paper, and while the encoder is tuned on a GPU.",
+            rich_help_panel=ENCODER,
+        ),
+    ] = "auto",
     cache: Annotated[
         Path | None, typer.Option(help="Folder of the feature cache.", rich_help_panel=ENCODER)
     ] = None,
@@ -115,18 +120,31 @@ def train(
             rich_help_panel=TRAINING,
         ),
     ] = None,
+    min_max: Annotated[
+        str | None,
+        typer.Option(
+            metavar="words|padded",
+            help="The min-max loss over the words, as in the paper's equations (the default), or padded, as in its "
+            "code (the default with --recipe paper): padding takes part with a score of 0.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
     batch_size: Annotated[int, typer.Option(help="Documents a step.", rich_help_panel=TRAINING)] = 50,
     learning_rate: Annotated[float, typer.Option(help="Of Adadelta.", rich_help_panel=TRAINING)] = 1.0,
     recipe: Annotated[
         str,
         typer.Option(
-            help="stable (the default), or paper: constant rate, single best epoch.", rich_help_panel=TRAINING
+            help="stable (the default), or paper, to the letter of its code: last four layers, constant rate, single "
+            "best epoch, boundaries at zero.",
+            rich_help_panel=TRAINING,
         ),
     ] = "stable",
     select: Annotated[
         str | None,
         typer.Option(
-            help="Choose the epoch by f1, accuracy, loss or token-f0.5 on dev.", rich_help_panel=TRAINING
+            help="Choose the epoch by f1, accuracy, loss, token-f0.5 or linear-f1 (by the final linear layer, as in "
+            "the paper's code) on dev.",
+            rich_help_panel=TRAINING,
         ),
     ] = None,
     boundary: Annotated[
@@ -170,6 +188,7 @@ def train(
         pool=pool,
         passage=passage,
         loss=loss,
+        min_max=min_max,
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
@@ -179,7 +198,7 @@ def train(
         positive=positive,
         seed=seed,
         device=device,
-        precision="bfloat16" if bf16 else "float32",
+        precision=precision,
         cache=None if cache is None else str(cache),
     )
     _refuse_what_has_no_effect(context, settings, overwrite=overwrite)
@@ -249,7 +268,7 @@ def _refuse_what_has_no_effect(context: typer.Context, settings: Settings, *, ov
 
     no_encoder, tuned = settings.encoder == "none", settings.tune_encoder and settings.encoder != "none"
     cases = {
-        "`encoder=none` runs no encoder": (no_encoder, ["bf16", "cache"]),
+        "`encoder=none` runs no encoder": (no_encoder, ["precision", "cache"]),
         "`tune_encoder` leaves word embeddings out": (tuned, ["vocabulary", "word_dimension"]),
         "`vocabulary=0` leaves word embeddings out": (settings.vocabulary == 0, ["word_dimension"]),
         "`word_vectors` have a width of their own": (settings.word_vectors is not None, ["word_dimension"]),
@@ -326,8 +345,8 @@ def _work_folder(out: Path, *, resume: bool, overwrite: bool) -> Path:
 
 
 def _report(record: dict[str, Any], epochs: int) -> None:
-    if "tuning_epoch" in record:
-        say(f"tuning ({record['tuning']}), epoch {record['tuning_epoch']}  loss {record['loss']:.4f}")
+    if line := tuning_line(record):
+        say(line)
         return
     document = record["document"]
     line = f"epoch {record['epoch']:>2}/{epochs}  loss {record['loss']:.4f}  dev f1 {document['f1']:.4f}"

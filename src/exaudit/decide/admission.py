@@ -6,6 +6,9 @@ Token level, per class of the K-NN's prediction, limits from the correct approxi
 Document level, limits from labelled dev documents:
     share       more of the tokens are admitted than in any dev document that the model got wrong
     count       (optional) the number of admitted tokens is within one standard deviation of the correct ones'
+
+With the recipe `paper` the means are those of the paper's code: distances only of tokens whose nearest exemplar's
+document has the label that the K-NN says, and counts only of documents with an admitted token.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ __all__ = [
 ]
 
 AdmissionKind = Literal["distance", "magnitude", "both"]
+RECIPES = ("stable", "paper")
 Pair = tuple[float | None, float | None]  # (negative, positive); None: never seen, so nothing is admitted
 
 
@@ -48,14 +52,21 @@ class TokenLimits:
 
     @classmethod
     def fit(
-        cls, knn: KNN, neighbours: Neighbours, model_scores: npt.ArrayLike, *, quantile: float | None = None
+        cls,
+        knn: KNN,
+        neighbours: Neighbours,
+        model_scores: npt.ArrayLike,
+        *,
+        quantile: float | None = None,
+        paper: bool = False,
     ) -> TokenLimits:
         """Limits from tokens of K-NN dev: the class-wise means over the correct approximations.
 
         Both means are over all tokens where the K-NN has the model's sign. Whether the nearest exemplar's document
-        label agrees too is a condition for admitting a token, not for counting it here: the paper takes "the mean
-        for each class among correct approximations". With `quantile` 0.9, say, the limits are instead those that
-        nine in ten correct approximations of the class stay within, which admits more.
+        label agrees too is a condition for admitting a token, not for counting it here; with `paper`, the distance is
+        the mean over those alone, "among matches for which the K-NN prediction equals that of the sentence-level label
+        of the nearest match". With `quantile` 0.9, say, the limits are instead those that nine in ten correct
+        approximations of the class stay within, which admits more.
         """
         if quantile is not None and not 0.0 < quantile <= 1.0:
             raise SettingError(f"the quantile must be above 0 and at most 1, not {quantile}")
@@ -77,8 +88,9 @@ class TokenLimits:
         weakest: list[float | None] = [None, None]
         for index, sign in enumerate((-1, 1)):
             chosen = correct & (prediction == sign)  # (N,)
-            if chosen.any():
-                distance[index] = limit(neighbours.distances[chosen, 0].astype(np.float64))
+            near = chosen & (neighbours.labels[:, 0] == sign) if paper else chosen  # (N,)
+            if near.any():
+                distance[index] = limit(neighbours.distances[near, 0].astype(np.float64))
                 weakest[index] = -sign * limit(-sign * output[chosen])  # a lower bound on sign * output
         return cls((distance[0], distance[1]), (weakest[0], weakest[1]))
 
@@ -98,11 +110,13 @@ class DocumentLimits:
         correct: npt.ArrayLike,
         *,
         use_count: bool = False,
+        paper: bool = False,
     ) -> DocumentLimits:
         """Limits from dev: `correct` says of each document whether the model's document prediction is right.
 
         The share is the largest among the wrong documents, to be exceeded. It starts at zero: a document without
-        one admitted token is never admitted, even when dev had no wrong document.
+        one admitted token is never admitted, even when dev had no wrong document. With `paper`, such documents are
+        left out of the range of the count, too.
         """
         right = np.asarray(correct, dtype=bool)
         counts, tokens = _counts(admitted, document_of_token, len(right))
@@ -114,7 +128,8 @@ class DocumentLimits:
         share = float(shares[~right].max(initial=0.0))
         if not use_count:
             return cls(share)
-        mean, deviation = float(counts[right].mean()), float(counts[right].std())
+        counted = counts[right & (counts > 0)] if paper and counts[right].any() else counts[right]
+        mean, deviation = float(counted.mean()), float(counted.std())
         return cls(share, (mean - deviation, mean + deviation))
 
 
@@ -190,10 +205,15 @@ class Admission:
     support_version: str
     quantile: float | None = None
     document_limits: DocumentLimits | None = None
+    recipe: str = "stable"
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(AdmissionKind):
             raise SettingError(f"admission {self.kind!r} is not one of {', '.join(get_args(AdmissionKind))}")
+        if self.recipe not in RECIPES:
+            raise SettingError(
+                f"unknown recipe {self.recipe!r} of admission; use one of {', '.join(RECIPES)}"
+            )
 
     @classmethod
     def fit(
@@ -205,10 +225,11 @@ class Admission:
         support_version: str,
         kind: AdmissionKind = "both",
         quantile: float | None = None,
+        recipe: str = "stable",
     ) -> Admission:
         """Token limits from the tokens of K-NN dev; see `TokenLimits.fit`."""
-        limits = TokenLimits.fit(knn, neighbours, model_scores, quantile=quantile)
-        return cls(kind, limits, knn.fingerprint(), support_version, quantile)
+        limits = TokenLimits.fit(knn, neighbours, model_scores, quantile=quantile, paper=recipe == "paper")
+        return cls(kind, limits, knn.fingerprint(), support_version, quantile, recipe=recipe)
 
     def fit_documents(
         self,
@@ -221,7 +242,9 @@ class Admission:
     ) -> Admission:
         """The same admission with document limits as well; see `DocumentLimits.fit`."""
         admitted = self.tokens(knn, neighbours).admitted
-        limits = DocumentLimits.fit(admitted, document_of_token, correct, use_count=use_count)
+        limits = DocumentLimits.fit(
+            admitted, document_of_token, correct, use_count=use_count, paper=self.recipe == "paper"
+        )
         return replace(self, document_limits=limits)
 
     def is_stale(self, support_version: str) -> bool:
@@ -261,7 +284,9 @@ class Admission:
         return DocumentAdmission(chosen, counts, tokens, limits)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """As ever; the recipe only where it is not the usual one."""
+        value = asdict(self)
+        return value if self.recipe != "stable" else {k: v for k, v in value.items() if k != "recipe"}
 
     @classmethod
     def from_json(cls, value: Any) -> Admission:
@@ -275,6 +300,7 @@ class Admission:
                 support_version=str(value["support_version"]),
                 quantile=None if value["quantile"] is None else float(value["quantile"]),
                 document_limits=None if document is None else _document_limits(document),
+                recipe=str(value.get("recipe", "stable")),  # until 0.2 there was one
             )
         except (KeyError, TypeError, ValueError) as error:  # SettingError is a ValueError
             raise ModelError(f"damaged admission limits: {error!r}; fit them again") from error

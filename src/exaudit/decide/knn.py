@@ -86,12 +86,14 @@ class KNN:
             raise SettingError(f"K-NN parameters must be finite, and tau above zero: {numbers}")
 
     @classmethod
-    def initial(cls, kind: Kind, k: int, *, use_token_labels: bool = False) -> KNN:
-        """The values training starts from: tau 10, gamma 1, beta 0, and decreasing weights for `const`."""
+    def initial(cls, kind: Kind, k: int, *, use_token_labels: bool = False, paper: bool = False) -> KNN:
+        """The values training starts from: tau 10, gamma 1, beta 0, and decreasing weights for `const`, whose tau is 5
+        in the paper's code."""
         weights: tuple[float, ...] = ()
         if kind == "const" and k >= 1:
             weights = (2.0, *np.linspace(1.0, -1.0, k).tolist()[1:])
-        return cls(kind, k, raw_weights=weights, use_token_labels=use_token_labels)
+        tau = 5.0 if paper and kind == "const" else 10.0
+        return cls(kind, k, tau=tau, raw_weights=weights, use_token_labels=use_token_labels)
 
     def weights(self, neighbours: Neighbours) -> npt.NDArray[np.float64]:
         """w_k of the nearest K exemplars of each token; each row sums to 1."""

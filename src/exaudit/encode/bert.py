@@ -7,17 +7,22 @@ is left to Transformers, which knows every kind of encoder, and says what is wro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from exaudit._arrays import ranges
 from exaudit._files import read_json, replace_file, write_json
+from exaudit.encode.attention import Attend, attend, attend_packed, groups_of
 
 __all__ = ["Bert", "BertTokenizer", "read_bert"]
 
@@ -89,18 +94,27 @@ class Bert(nn.Module):
         """Word pieces (B, L), or their embeddings (B, L, E); `hidden_states` has those of the embeddings first."""
         words = self.get_input_embeddings()(input_ids) if inputs_embeds is None else inputs_embeds
         place = torch.arange(words.shape[1], device=words.device)  # (L,)
-        kinds = self.embeddings["token_type_embeddings"](
-            torch.zeros_like(place)
-        )  # (L, E): one text, no pairs
-        hidden = words + kinds + self.embeddings["position_embeddings"](place)  # (B, L, E)
-        hidden = self.embeddings["dropout"](self.embeddings["LayerNorm"](hidden))
         seen = attention_mask
         if seen is not None:
             seen = seen.bool()[:, None, None].expand(-1, -1, len(place), -1)  # (B, 1, L, L)
-        states = [hidden]
-        for layer in self.encoder["layer"].children():
-            states.append(layer(states[-1], seen))
+        states = self._states(words, place, partial(attend, seen=seen))
         return SimpleNamespace(hidden_states=states, last_hidden_state=states[-1])
+
+    def packed(self, words: Tensor, lengths: NDArray[np.int64]) -> list[Tensor]:
+        """Hidden states (T, E) of texts laid end to end, of which only attention sees a padded copy.
+
+        words : embeddings of the word pieces (T, E). Texts of like lengths should stand together.
+        """
+        places = torch.from_numpy(ranges(np.zeros_like(lengths), lengths))  # (T,)
+        return self._states(words, places, partial(attend_packed, groups=list(groups_of(lengths))))
+
+    def _states(self, words: Tensor, places: Tensor, attend: Attend) -> list[Tensor]:
+        kinds = self.embeddings["token_type_embeddings"](places.new_zeros(1))  # (1, E): one text, no pairs
+        hidden = words + kinds + self.embeddings["position_embeddings"](places)  # (..., L, E)
+        states = [self.embeddings["dropout"](self.embeddings["LayerNorm"](hidden))]
+        for layer in self.encoder["layer"].children():
+            states.append(layer(states[-1], attend))
+        return states
 
     def save_pretrained(self, folder: str | PathLike[str]) -> None:
         """In Hugging Face's layout, as Transformers does."""
@@ -128,15 +142,14 @@ class _Layer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(width, inner)})
         self.output = _Residual(inner, config)
 
-    def forward(self, hidden: Tensor, seen: Tensor | None) -> Tensor:
+    def forward(self, hidden: Tensor, attend: Attend) -> Tensor:
         query, key, value = (
-            part(hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, L, E / H)
+            part(hidden).unflatten(-1, (self.heads, -1))  # (..., L, H, E / H)
             for part in self.attention["self"].children()
         )
-        dropout = self.dropout if self.training else 0.0
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
-        hidden = self.attention["output"](mixed.transpose(1, 2).flatten(2), hidden)  # (B, L, E)
-        out: Tensor = self.output(F.gelu(self.intermediate["dense"](hidden)), hidden)  # (B, L, E)
+        mixed = attend(query, key, value, self.dropout if self.training else 0.0)
+        hidden = self.attention["output"](mixed.flatten(-2), hidden)  # (..., L, E)
+        out: Tensor = self.output(F.gelu(self.intermediate["dense"](hidden)), hidden)  # (..., L, E)
         return out
 
 

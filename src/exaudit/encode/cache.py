@@ -229,6 +229,9 @@ class CachedTransformer:
         self.layers, self.dimension = transformer.layers, transformer.dimension
         self.max_length, self.dtype = transformer.max_length, transformer.dtype
 
+    def at(self, precision: str) -> CachedTransformer:
+        return CachedTransformer(self._transformer.at(precision), self._cache)
+
     def pieces(self, token_lists: Sequence[Sequence[str]]) -> Pieces:
         return self._transformer.pieces(token_lists)
 

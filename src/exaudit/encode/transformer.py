@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from exaudit._arrays import ranges
-from exaudit._device import pick_device
+from exaudit._device import pick_device, pick_precision
 from exaudit._files import read_json
 from exaudit._progress import progress
 from exaudit.encode.bert import Bert, read_bert
 from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
 from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, windows_of
-from exaudit.encode.shapes import add_shapes, restore_shapes
+from exaudit.encode.shapes import NONE, add_shapes, restore_shapes
 from exaudit.encode.sizes import check_sizes
 from exaudit.errors import EncoderError, EncoderMismatchError, SettingError
 
@@ -37,6 +37,7 @@ _PIECES_PER_BATCH = {"cpu": 1024, "cuda": 65536}
 _PIECES_PER_PACK = {
     "cpu": 1024
 }  # of a batch to be tuned on; a GPU, waiting for kernels to start, is quicker whole
+_UNPADDED = 4096  # of such a batch without padding
 
 
 class Transformer:
@@ -55,7 +56,7 @@ class Transformer:
         *,
         layers: tuple[int, ...],
         device: torch.device,
-        dtype: str,
+        precision: str,
         max_length: int | None,
         fingerprint: str,
     ) -> None:
@@ -65,7 +66,7 @@ class Transformer:
         self.module = module.to(device).eval()
         self.layers = layers
         self.device = device
-        self.dtype = dtype
+        self.precision, self.dtype = precision, pick_precision(precision, device)
         self.max_length = max_length
         self.hidden: int = self.module.config.hidden_size
         self.dimension = len(layers) * self.hidden
@@ -77,6 +78,7 @@ class Transformer:
             )
         if tokenizer.mask is not None and tokenizer.mask >= self.module.get_input_embeddings().num_embeddings:
             tokenizer.mask = None  # a name without a vector
+        self._rows: Ints | None = None  # of the word pieces, while only some of them have embeddings
         self._loaded = self._version()
 
     @classmethod
@@ -86,7 +88,7 @@ class Transformer:
         *,
         layers: Sequence[int] | None = None,
         device: str | torch.device = "auto",
-        dtype: str = "float32",
+        precision: str = "float32",
         max_length: int | None = None,
         download: bool = True,
         expected: str | None = None,
@@ -96,14 +98,12 @@ class Transformer:
 
         Without `download` the hub is not asked for an encoder that is not on this machine. Files without the
         `expected` fingerprint are refused before anything in them is believed. With `plain`, a BERT is read without
-        Transformers, the library: that is quicker by seconds, and the vectors are the same.
+        Transformers, the library: that is quicker by seconds, and the vectors are the same. A `precision` of auto is
+        bfloat16 where the hardware has it, else float32: `dtype` tells.
         """
         name = fspath(name)
         where = pick_device(device)
-        if dtype not in ("float32", "bfloat16"):
-            raise SettingError(f"dtype is {dtype!r}; use float32 or bfloat16")
-        if dtype == "bfloat16" and where.type != "cuda":
-            raise SettingError("bfloat16 is for CUDA only; use float32 on the CPU")
+        pick_precision(precision, where)  # a wrong one is told before anything is read
         if max_length is not None and max_length < 1:
             raise SettingError(f"max_length is {max_length}; give a number of word pieces, at least 1")
         folder = locate(name, download=download)
@@ -117,7 +117,7 @@ class Transformer:
         _cut(module, max(chosen))
         return cls(
             name, folder, module, Tokenizer(tokenizer),
-            layers=chosen, device=where, dtype=dtype, max_length=max_length, fingerprint=found,
+            layers=chosen, device=where, precision=precision, max_length=max_length, fingerprint=found,
         )  # fmt: skip
 
     @property
@@ -134,6 +134,41 @@ class Transformer:
         """Before tuning: let an uncased encoder learn to tell words by their shapes."""
         if self.tokenizer.uncased and not self.reads_shapes:
             add_shapes(self.module)
+
+    @property
+    def packs(self) -> bool:
+        """Whether documents are read without padding: by a plain BERT on a CPU. A GPU, waiting for kernels
+        to start, would be slower."""
+        return isinstance(self.module, Bert) and self.device.type == "cpu"
+
+    @contextmanager
+    def tunable(self, token_lists: Sequence[Sequence[str]]) -> Iterator[OnTheFlyFeatures]:
+        """Documents to tune on. Where they are read without padding, only their word pieces have embeddings meanwhile:
+        those of others would not change, and are most of what an optimiser goes through at every step."""
+        features = self.on_the_fly(token_lists)
+        if not self.packs:
+            yield features
+            return
+        table, special = self.module.get_input_embeddings(), [*self.tokenizer.prefix, *self.tokenizer.suffix]
+        used = np.unique(np.concatenate([features.pieces.ids, np.array(special, np.int64)]))  # (U,)
+        whole, chosen = table.weight, torch.from_numpy(used)
+        self._rows = np.zeros(len(whole), np.int64)
+        self._rows[used] = np.arange(len(used))
+        table.weight = nn.Parameter(whole.detach()[chosen])  # (U, E)
+        try:
+            yield features
+        finally:
+            with torch.no_grad():
+                whole[chosen] = table.weight
+            table.weight, self._rows = whole, None
+
+    def at(self, precision: str) -> Transformer:
+        """The same encoder, weights and all, that reads in another precision."""
+        if precision == self.precision:
+            return self
+        other = copy.copy(self)
+        other.precision, other.dtype = precision, pick_precision(precision, self.device)
+        return other
 
     def copy(self, layers: Sequence[int] | None = None) -> Transformer:
         """The same encoder, perhaps with other layers, to be tuned without changing this one."""
@@ -177,7 +212,7 @@ class Transformer:
         with progress(total=len(token_lists), unit="doc", desc=desc) as bar:
             for indices in _by_length(pieces.lengths, self.window, extra, budget):
                 with torch.no_grad():
-                    batch = self._encode(pieces, indices, budget)
+                    batch = self._encode(pieces, indices, budget, packed=self.packs)
                 yield indices.tolist(), batch
                 bar.update(len(indices))
 
@@ -187,20 +222,22 @@ class Transformer:
             self.module.save_pretrained(folder)
             self.tokenizer.hf.save_pretrained(folder)
 
-    def _encode(self, pieces: Pieces, indices: Ints, budget: int | None) -> Packed:
+    def _encode(self, pieces: Pieces, indices: Ints, budget: int | None, *, packed: bool = False) -> Packed:
         lengths = pieces.lengths[indices]
         bounds = np.concatenate([[0], np.cumsum(lengths)])
         rows = ranges(pieces.bounds[indices], lengths)
         ids, shapes, windows = pieces.ids[rows], pieces.shapes[rows], windows_of(bounds, self.window)
-        parts = self._parts(windows, budget)
-        if len(parts) == 1:
-            vectors = self._run(ids, shapes, windows, parts[0])  # (T, D)
+        parts, run = self._parts(windows, budget), self._run
+        if packed:
+            parts, run = self._packed_parts(windows), self._run_packed
+        if len(parts) == 1 and not packed:
+            vectors = run(ids, shapes, windows, parts[0])  # (T, D)
         else:  # each into its place, so that a long document is in memory once
             vectors = torch.zeros(len(ids), self.dimension, device=self.device)  # (T, D)
             first = np.cumsum(windows.keep) - windows.keep
             for part in parts:
                 places = torch.from_numpy(ranges(first[part], windows.keep[part])).to(self.device)
-                vectors = vectors.index_copy_(0, places, self._run(ids, shapes, windows, part))
+                vectors = vectors.index_copy_(0, places, run(ids, shapes, windows, part))
         words = torch.from_numpy(pieces.words[rows]).to(self.device)
         return Packed(vectors, torch.from_numpy(bounds), words)
 
@@ -213,6 +250,15 @@ class Transformer:
         if budget is None or count * (int(windows.length.max()) + extra) <= budget:
             return [np.arange(count)]
         return [np.sort(part) for part in _by_length(windows.length, self.window, extra, budget)]
+
+    def _packed_parts(self, windows: Windows) -> list[Ints]:
+        """All windows, or so many of like lengths together as have, without padding, `_UNPADDED` pieces."""
+        order = np.argsort(windows.length, kind="stable")
+        ends = np.cumsum(
+            windows.length[order] + len(self.tokenizer.prefix) + len(self.tokenizer.suffix)
+        )  # (W,)
+        parts = np.split(order, np.flatnonzero(np.diff(ends // _UNPADDED)) + 1)
+        return [part for part in parts if len(part)]
 
     def _run(self, ids: Ints, shapes: Ints, windows: Windows, part: Ints) -> Tensor:
         """Run some windows as one padded batch; return the vectors of the pieces they keep."""
@@ -244,9 +290,37 @@ class Transformer:
         hidden = [output.hidden_states[layer].reshape(W * L, -1)[kept] for layer in self.layers]
         return torch.cat(hidden, dim=1).float()  # (T, D)
 
+    def _run_packed(self, ids: Ints, shapes: Ints, windows: Windows, part: Ints) -> Tensor:
+        """The same without padding."""
+        start, length = windows.start[part], windows.length[part]
+        prefix, suffix = self.tokenizer.prefix, self.tokenizer.suffix
+        whole = length + len(prefix) + len(suffix)  # (W,)
+        row = np.cumsum(whole) - whole
+        batch, own = np.zeros(whole.sum(), np.int64), ranges(row + len(prefix), length)
+        batch[own] = ids[ranges(start, length)]
+        for i, token in enumerate(prefix):
+            batch[row + i] = token
+        for i, token in enumerate(suffix):
+            batch[row + len(prefix) + length + i] = token
+        rows = batch if self._rows is None else self._rows[batch]
+        words = self.module.get_input_embeddings()(torch.from_numpy(rows))  # (T, E)
+        if self.reads_shapes:
+            kinds = np.full(len(batch), NONE)
+            kinds[own] = shapes[ranges(start, length)]
+            words = words + self.module.shapes(torch.from_numpy(kinds))
+        with self.autocast():
+            states = self.module.packed(words, whole)
+        kept = torch.from_numpy(ranges(row + len(prefix) + windows.skip[part], windows.keep[part]))
+        return (
+            torch.cat([states[layer] for layer in self.layers], dim=1).index_select(0, kept).float()
+        )  # (T, D)
+
     def autocast(self) -> Any:
-        """bfloat16 by autocast, so that the weights stay float32 for tuning and saving."""
-        return torch.autocast("cuda", torch.bfloat16) if self.dtype == "bfloat16" else nullcontext()
+        """bfloat16 by autocast: weights stay float32 for tuning and saving, and so do residual sums and norms.
+
+        That costs no time (all products are in bfloat16), and halves the distance to float32.
+        """
+        return torch.autocast(self.device.type, torch.bfloat16) if self.dtype == "bfloat16" else nullcontext()
 
     def _version(self) -> int:
         return sum(parameter._version for parameter in self.module.parameters())
@@ -267,7 +341,7 @@ class OnTheFlyFeatures:
         encoder = self.encoder
         budget = _PIECES_PER_PACK.get(encoder.device.type)
         with nullcontext() if encoder.module.training else torch.no_grad():
-            return encoder._encode(self.pieces, np.asarray(indices, np.int64), budget)
+            return encoder._encode(self.pieces, np.asarray(indices, np.int64), budget, packed=encoder.packs)
 
 
 def _by_length(lengths: Ints, window: int, extra: int, budget: int) -> Iterator[Ints]:

@@ -13,7 +13,8 @@ from exaudit.analyse.evaluation import Evaluation
 from exaudit.analyse.features import By
 from exaudit.data.diff import FORMER
 from exaudit.data.document import Document
-from exaudit.experiments.corpora import Contrast, Reviews, read_contrast, read_reviews
+from exaudit.experiments.corpora import Contrast, Reviews, read_contrast, read_contrast_dev, read_reviews
+from exaudit.experiments.examples import marked_markdown, write_examples
 from exaudit.experiments.run import Run
 from exaudit.experiments.scoring import Bools, Scored, accuracy_gain, features_of, score
 from exaudit.experiments.step_result import StepResult
@@ -25,6 +26,16 @@ __all__ = ["annotation"]
 ORIG, REV, CONTRAST = "Orig.", "Rev.", "Contrast"
 PAIR = "pair"
 TOKEN_METRICS = ("precision", "recall", "f0.5")
+
+
+CROWD = (
+    40,
+    254,
+    258,
+    276,
+    278,
+)  # the originals of tables 26 and 27: places in the paired dev files, counted from 0
+RESEARCHERS = (38, 58, 146, 164, 176, 182, 184)
 
 
 def annotation(run: Run) -> Iterator[StepResult]:
@@ -43,7 +54,7 @@ def _model(run: Run, reviews: Reviews) -> Model:
     )
     return run.model(
         "annotation", train, dev,
-        positive="B", select="accuracy", max_length=350, tune_encoder=run.settings.tune_encoder,
+        data="reviews", positive="B", tune_encoder=run.settings.tune_encoder,
     )  # fmt: skip
 
 
@@ -133,9 +144,23 @@ def _tokens(result: StepResult, test: Scored, whole: Evaluation, dev: Scored, na
 # -- what tells them apart ----------------------------------------------------------------------------------
 
 
+def _examples(run: Run, model: Model, dev: Sequence[Document], name: str, places: Sequence[int]) -> None:
+    """Appendix D: the paper's revised reviews (of other data, the first five), marked."""
+    revised = dev[len(dev) // 2 :]
+    pairs = [place // 2 for place in places]
+    known = not run.settings.fast and len(revised) > max(pairs)
+    chosen = [revised[n] for n in pairs] if known else revised[:5]
+    write_examples(run, name, marked_markdown(f"Revised reviews of dev: {name}", score(model, chosen)))
+
+
 def _words(run: Run, reviews: Reviews) -> StepResult:
     """N-grams and reviews of the dev set, of the class that they truly are."""
-    features = features_of(_model(run, reviews), _marked(reviews.orig.dev, reviews.rev.dev))
+    model, dev = _model(run, reviews), _marked(reviews.orig.dev, reviews.rev.dev)
+    _examples(run, model, dev, "revised", CROWD)
+    contrast = read_contrast_dev(run.data)
+    if contrast is not None:
+        _examples(run, model, _marked(contrast.original, contrast.revised), "contrast", RESEARCHERS)
+    features = features_of(model, dev)
     result = StepResult()
     kinds: tuple[tuple[str, int, By, int], ...] = (
         ("annotation-unigrams", 1, "total", 10),

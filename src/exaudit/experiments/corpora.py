@@ -22,8 +22,8 @@ from exaudit.data.notes import Notes
 from exaudit.data.readers import read_documents
 from exaudit.errors import DataError
 
-__all__ = ["Contrast", "News", "Reviews", "Splits", "read_contrast", "read_fce", "read_news", "read_reviews",
-           "read_tweets"]  # fmt: skip
+__all__ = ["Contrast", "News", "Reviews", "Splits", "read_contrast", "read_contrast_dev", "read_fce", "read_news",
+           "read_reviews", "read_tweets"]  # fmt: skip
 
 SEED = 1776
 ORIG_19K = ("orig/eighty_percent/train.tsv", "")  # and the column with the ids; '' numbers the reviews
@@ -132,10 +132,16 @@ def _orig_19k(data: Path) -> list[Document]:
     return []
 
 
-def read_contrast(data: Path, *, fast: bool = False) -> Contrast:
+def read_contrast_dev(data: Path) -> Contrast | None:
+    """The contrast dev set, which is only looked at; None where it is not at hand."""
+    there = all((data / "imdb_contrast" / f"dev_{side}.tsv").is_file() for side in ("original", "contrast"))
+    return read_contrast(data, part="dev") if there else None
+
+
+def read_contrast(data: Path, *, part: str = "test", fast: bool = False) -> Contrast:
     """The contrast test set; token labels are the sentiment diffs."""
     sides = [
-        _read(data, "imdb_contrast", f"test_{name}.tsv", format="tsv") for name in ("original", "contrast")
+        _read(data, "imdb_contrast", f"{part}_{name}.tsv", format="tsv") for name in ("original", "contrast")
     ]
     positive: list[tuple[Document, Document]] = []
     for a, b in zip(*sides, strict=True):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from exaudit.data.document import Document
 from exaudit.experiments.corpora import Splits
 from exaudit.experiments.run import Run
 from exaudit.model.model import Model
 
-__all__ = ["MIN_MAX", "SUPERVISED", "UNICNN", "fce_model", "file_name"]
+__all__ = ["MIN_MAX", "SENTENCES", "SUPERVISED", "UNICNN", "example_sentences", "fce_model", "file_name"]
 
 UNICNN, MIN_MAX, SUPERVISED = "uniCNN", "uniCNN+mm", "uniCNN+S*"
+
+
+SENTENCES = (174, 223, 250, 1302, 1551)  # of FCE test, counted from 0: those of appendix B
 
 
 def fce_model(run: Run, fce: Splits, name: str, seed: int) -> Model:
@@ -22,6 +26,12 @@ def fce_model(run: Run, fce: Splits, name: str, seed: int) -> Model:
     fce_model(run, fce, UNICNN, seed)
     loss = "min-max" if name == MIN_MAX else "token"
     return run.model(folder, fce.train, fce.dev, init=base, loss=loss, seed=seed)
+
+
+def example_sentences(run: Run, fce: Splits) -> list[Document]:
+    """The five of appendix B; of other data, the first five."""
+    known = not run.settings.fast and len(fce.test) > max(SENTENCES)
+    return [fce.test[n] for n in (SENTENCES if known else range(5))]
 
 
 def file_name(name: str) -> str:

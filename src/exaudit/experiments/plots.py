@@ -1,4 +1,4 @@
-"""StepResult 3 and 4 as SVG: panels with a title each, side by side."""
+"""Figures 2 and 3 as SVG: panels with a title each, side by side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = {"truth": "against the truth", "approximation": "against the model (the 
 
 def reliability_figures(comparison: PaperComparison) -> dict[str, str]:
     """File names and contents of the figures that the run has rows for."""
-    makers = {"fce-figure-3": _by_class, "fce-figure-4": _by_model}
+    makers = {"fce-figure-2": _by_class, "fce-figure-3": _by_model}
     return {
         picture(table.id): panels(table.title, makers[table.id](table), across=3)
         for table in comparison.tables

@@ -30,10 +30,16 @@ class Experiment:
     module: str
     needs: tuple[str, ...]  # files below the data folder
     optional: tuple[tuple[str, str], ...] = ()  # a file, and what happens without it
+    steps: tuple[str, ...] = ()  # patterns of their names
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All that it may read."""
+        return (*self.needs, *(name for name, _ in self.optional))
 
     def run(self, run: Run) -> Iterator[StepResult]:
         """What each step finds, as it is found (or was found before)."""
-        run.check_data([*self.needs, *(name for name, _ in self.optional)])
+        run.check_data(self.files)
         module = import_module(f"exaudit.experiments.{self.module}")
         yield from getattr(module, self.module)(run)
 
@@ -69,6 +75,18 @@ EXPERIMENTS = {
                     "fewer news sentences in the support set, if both are missing",
                 ),
             ),
+            (
+                "fce-uniCNN-[0-9]*",
+                "fce-mm-[0-9]*",
+                "fce-supervised-[0-9]*",
+                "fce-news-trained",
+                "fce-cnn",
+                "fce-two-filters",
+                "fce-widths",
+                "fce-evidence-*",
+                "fce-rules-*-[0-9]*",
+                "fce-unigrams",
+            ),
         ),
         Experiment(
             "sentiment",
@@ -83,6 +101,22 @@ EXPERIMENTS = {
                     "no rows that train on more originals, if both are missing",
                 ),
             ),
+            (
+                "sentiment-baselines",
+                *(
+                    f"sentiment-{size}{name}"
+                    for name in ("orig", "paired", "disjoint")
+                    for size in ("", "without-")
+                ),
+                *(
+                    f"sentiment-{size}{name}-19k"
+                    for name in ("orig", "paired", "disjoint")
+                    for size in ("", "without-")
+                ),
+                "sentiment-compared-*",
+                "sentiment-knn",
+                "sentiment-rules-*",
+            ),
         ),
         Experiment(
             "annotation",
@@ -90,6 +124,10 @@ EXPERIMENTS = {
             "section 6 and appendix D",
             "annotation",
             (*_CAD, *_CONTRAST),
+            tuple(
+                (f"imdb_contrast/dev_{side}.tsv", "no page of table 27") for side in ("original", "contrast")
+            ),
+            ("annotation-domain", "annotation-contrast", "annotation-words"),
         ),
     )
 }

@@ -1,18 +1,24 @@
-"""The folder of a run, finished or not, read back: its figures, how they came about, and pages of them."""
+"""The folder of a run, finished or not, read back: its figures, how they came about, and pages of them.
+
+`results.json`, which is written with the pages, holds all that they are made of: from it alone the same pages can be
+made again (`exaudit.experiments.verification`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from exaudit._files import replace_file, write_json
 from exaudit._version import __version__
 from exaudit.encode.locate import fingerprint, locate
-from exaudit.errors import EncoderError, SettingError
-from exaudit.experiments.pages import claims_markdown, experiment_markdown
+from exaudit.errors import DataError, EncoderError, SettingError
+from exaudit.experiments.contents import contents_markdown
+from exaudit.experiments.pages import NGRAMS_SHOWN, claims_markdown, experiment_markdown
 from exaudit.experiments.paper_comparison import PaperComparison, compare_with_paper
+from exaudit.experiments.recipe import RECIPES
 from exaudit.experiments.registry import EXPERIMENTS
 from exaudit.experiments.run import RunSettings
 from exaudit.experiments.step_result import StepResult, read_object
@@ -30,25 +36,55 @@ class Results:
     settings: RunSettings
     steps: dict[str, StepResult]
     fingerprints: dict[str, str]  # of the encoder of each model
+    encoder: str | None = None  # the fingerprint of the encoder as it came
+    data: dict[str, str] = field(default_factory=dict)  # digests of the files
+    recipe: dict[str, Any] = field(default_factory=dict)  # as it was when the results were written
 
     @classmethod
     def read(cls, folder: Path) -> Results:
+        """From the steps of a run, or from `results.json`, where the steps have stayed elsewhere."""
         paths = sorted((folder / "steps").glob("*.json"))
+        written = read_object(folder / "results.json") if (folder / "results.json").is_file() else {}
+        if not paths and "steps" in written:
+            return cls._from_json(folder, written)
         if not (folder / "settings.json").is_file() or not paths:
             raise SettingError(
                 f"{folder} holds no results; give the --out of `exaudit reproduce`, once a step of it is done"
             )
-        steps = {path.stem: StepResult.read(path) for path in paths}
+        settings = RunSettings.read(folder / "settings.json")
         models = sorted((folder / "models").glob("*/model.json"))
         encoders = {path.parent.name: read_object(path).get("encoder") for path in models}
         fingerprints = {name: str(encoder["fingerprint"]) for name, encoder in encoders.items() if encoder}
-        if (folder / "results.json").is_file():  # the models themselves may have stayed elsewhere
-            fingerprints = read_object(folder / "results.json").get("fingerprints", {}) | fingerprints
-        return cls(folder, RunSettings.read(folder / "settings.json"), steps, fingerprints)
+        return cls(
+            folder,
+            settings,
+            {path.stem: StepResult.read(path) for path in paths},
+            written.get("fingerprints", {}) | fingerprints,  # the models themselves may have stayed elsewhere
+            written.get("encoder_fingerprint") or _fingerprint(settings.encoder),
+            written.get("data", {})
+            | (read_object(folder / "data.json") if (folder / "data.json").is_file() else {}),
+            RECIPES[settings.recipe].to_json(),
+        )
+
+    @classmethod
+    def _from_json(cls, folder: Path, written: dict[str, Any]) -> Results:
+        try:
+            return cls(
+                folder,
+                RunSettings.from_json(written["settings"]),
+                {name: StepResult.from_json(step) for name, step in written["steps"].items()},
+                written["fingerprints"],
+                written["encoder_fingerprint"],
+                written["data"],
+                written["recipe"],
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"damaged ({error!r}); write it again", folder / "results.json") from error
 
     @property
     def comparison(self) -> PaperComparison:
-        return compare_with_paper(self.steps.values(), first_seed=self.settings.seeds[0])
+        own = self.settings
+        return compare_with_paper(self.steps.values(), first_seed=own.seeds[0], tuned=own.tune_encoder)
 
     @property
     def cautions(self) -> list[str]:
@@ -65,6 +101,7 @@ class Results:
         own, default = self.settings, RunSettings()
         parts = ["exaudit", "reproduce", experiment, "--sample" if self.settings.sample else "--data DIR"]
         parts.append(f"--encoder {own.encoder_name}")
+        parts += [f"--recipe {own.recipe}"] if own.recipe != default.recipe else []
         parts += ["--tune-encoder"] * own.tune_encoder
         parts += ["--fast"] * own.fast
         parts.append(f"--seeds {','.join(map(str, own.seeds))}")
@@ -73,6 +110,12 @@ class Results:
         parts += [f"--word-vectors {Path(own.word_vectors).name}"] if own.word_vectors else []
         return " ".join(parts)
 
+    @property
+    def code(self) -> list[dict[str, Any]]:
+        """By which code the steps were made; one, if all is well."""
+        used = [step.code for step in self.steps.values() if step.code]
+        return [code for n, code in enumerate(used) if code not in used[:n]]
+
     def header(self, experiments: Sequence[str]) -> list[str]:
         """How the figures came about: paragraphs of Markdown."""
         own = self.settings
@@ -80,12 +123,15 @@ class Results:
         seeds = ", ".join(map(str, own.seeds))
         if len(own.seeds) > 1:
             seeds += f"; a row that does not say so is of seed {own.seeds[0]} alone"
+        recipe = "the paper's, to the letter of its code" if own.recipe == "paper" else "ours"
         facts = [
             *(f"**{caution}**" for caution in self.cautions),
+            f"recipe: {recipe}",
             f"encoder: {self._encoder(experiments)}",
             f"seeds: {seeds}",
             f"filters {own.filters}, epochs {'by default' if own.epochs is None else own.epochs}",
-            f"exaudit {__version__}",
+            f"code: {self._code()}",
+            f"data: {self._data(experiments)}",
             f"steps, in seconds: {self._seconds(experiments)}",
         ]
         return [f"```\n{commands}\n```", "\n".join(f"- {fact}" for fact in facts)]
@@ -94,12 +140,28 @@ class Results:
         own = self.settings
         if own.encoder == "none":
             return "none, word embeddings only"
+        before = f"`{own.encoder_name}`" + (f", fingerprint `{self.encoder}`" if self.encoder else "")
         if own.tune_encoder:
             mine = self._of(experiments, self.fingerprints).items()
             listed = ", ".join(f"{name} `{mark[:12]}`" for name, mark in mine)
-            return f"`{own.encoder_name}`{_fingerprint(own.encoder)}, then tuned for each model: {listed}"
+            return f"{before}, then tuned for each model: {listed}"
         marks = ", ".join(f"`{mark}`" for mark in sorted(set(self.fingerprints.values())))
         return f"`{own.encoder_name}`, frozen" + (f", fingerprint {marks}" if marks else "")
+
+    def _code(self) -> str:
+        if not self.code:
+            return f"exaudit {__version__}; the steps do not say by which commit they were made"
+        told = (
+            f"exaudit {one['version']}, commit {one['commit'] or 'unknown'}, sources `{one['source'][:16]}`"
+            for one in self.code
+        )
+        more = "" if len(self.code) == 1 else " (**several: not all of one commit**)"
+        return "; ".join(told) + more
+
+    def _data(self, experiments: Sequence[str]) -> str:
+        files = [name for one in experiments for name in EXPERIMENTS[one].files]
+        listed = [f"{name} `{self.data[name][:12]}`" for name in dict.fromkeys(files) if name in self.data]
+        return ", ".join(listed) or "not known"
 
     def _seconds(self, experiments: Sequence[str]) -> str:
         mine = self._of(experiments, {name: result.seconds for name, result in self.steps.items()})
@@ -111,8 +173,8 @@ class Results:
         """Steps and models have the name of their experiment in front."""
         return {name: value for name, value in named.items() if name.split("-")[0] in experiments}
 
-    def write(self) -> list[Path]:
-        """Pages for the experiments that were begun, the claims, figures 3 and 4, and all of it as JSON."""
+    def pages(self) -> dict[str, str]:
+        """Names and texts: the experiments that were begun, the claims, figures 2 and 3, and a list by number."""
         comparison = self.comparison
         pictures = _pictures(comparison)
         pages = dict(pictures)
@@ -120,6 +182,12 @@ class Results:
             title, header = EXPERIMENTS[name].title, self.header([name])
             pages[f"{name}.md"] = experiment_markdown(comparison, name, title, header, pictures=[*pictures])
         pages["claims.md"] = claims_markdown(comparison, self.header(comparison.experiments))
+        pages["contents.md"] = contents_markdown(comparison)
+        return pages
+
+    def write(self) -> list[Path]:
+        """The pages, and all that they are made of as JSON."""
+        pages = self.pages()
         for name, text in pages.items():
             with replace_file(self.folder / name) as temporary:
                 temporary.write_text(text, encoding="utf-8")
@@ -127,7 +195,9 @@ class Results:
         return [self.folder / name for name in (*pages, "results.json")]
 
     def to_json(self) -> dict[str, Any]:
+        """All but the n-grams that no page shows."""
         vectors = self.settings.word_vectors
+        steps = {name: step.with_few_ngrams(NGRAMS_SHOWN) for name, step in self.steps.items()}
         names = {
             "encoder": self.settings.encoder_name,
             "word_vectors": Path(vectors).name if vectors else None,
@@ -135,18 +205,22 @@ class Results:
         return {
             "exaudit": __version__,
             "settings": self.settings.to_json() | names,
+            "recipe": self.recipe,
+            "encoder_fingerprint": self.encoder,
             "fingerprints": self.fingerprints,
+            "data": self.data,
             "seconds": {name: result.seconds for name, result in self.steps.items()},
-            **self.comparison.to_json(),
+            **replace(self, steps=steps).comparison.to_json(),
+            "steps": {name: step.to_json() for name, step in steps.items()},
         }
 
 
-def _fingerprint(encoder: str) -> str:
-    """Of the encoder before it was tuned, if it is at hand."""
+def _fingerprint(encoder: str) -> str | None:
+    """Of the encoder as it came, if it is at hand."""
     try:
-        return f", fingerprint `{fingerprint(locate(encoder))}`"
+        return None if encoder == "none" else fingerprint(locate(encoder))
     except EncoderError:
-        return ""
+        return None
 
 
 def _pictures(comparison: PaperComparison) -> dict[str, str]:

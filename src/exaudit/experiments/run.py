@@ -17,8 +17,10 @@ from exaudit._device import pick_device
 from exaudit._files import make_folder, sha256_file, write_json
 from exaudit.data.document import Document
 from exaudit.encode.cache import CachedTransformer
-from exaudit.encode.transformer import Transformer
+from exaudit.encode.transformer import Transformer, depth, last_layers
 from exaudit.errors import SettingError
+from exaudit.experiments.provenance import code_used
+from exaudit.experiments.recipe import RECIPES, Recipe
 from exaudit.experiments.step_result import StepResult, read_object
 from exaudit.model.folder import load_model, save_model
 from exaudit.model.model import Model
@@ -39,8 +41,17 @@ class RunSettings:
     seeds: tuple[int, ...] = (0,)  # of the headline rows; the others take the first
     epochs: int | None = None  # of every head; None: what each loss takes by default
     filters: int = 1000
-    word_vectors: str | None = None  # for the baseline `cnn`
+    word_vectors: str | None = None  # for the baseline `cnn`; with the paper's recipe, for every model
     sample: bool = False  # made-up corpora
+    recipe: str = "stable"  # or "paper", to its letter
+
+    def __post_init__(self) -> None:
+        if self.recipe not in RECIPES:
+            raise SettingError(f"unknown recipe {self.recipe!r}; use one of {', '.join(RECIPES)}")
+        if self.recipe == "paper" and self.tune_encoder:
+            raise SettingError(
+                "the paper's encoder stays as it is: leave out --tune-encoder, or --recipe paper"
+            )
 
     @property
     def encoder_name(self) -> str:
@@ -54,9 +65,13 @@ class RunSettings:
 
     @classmethod
     def read(cls, path: Path) -> RunSettings:
+        return cls.from_json(read_object(path))
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> RunSettings:
         """Settings of any version: one that was not there yet has its default, one that is gone is ignored."""
         known = {field.name for field in fields(cls)}
-        kept = {name: value for name, value in read_object(path).items() if name in known}
+        kept = {name: value for name, value in value.items() if name in known}
         return cls(**kept | {"seeds": tuple(kept.get("seeds", cls.seeds))})
 
     def extends(self, earlier: RunSettings) -> bool:
@@ -89,6 +104,10 @@ class Run:
     @property
     def seed(self) -> int:
         return self.settings.seeds[0]
+
+    @property
+    def recipe(self) -> Recipe:
+        return RECIPES[self.settings.recipe]
 
     def check_data(self, files: Iterable[str]) -> None:
         """Remember what the files of the data folder hold, and refuse to go on with a file that has changed."""
@@ -140,11 +159,13 @@ class Run:
         documents: Sequence[Document],
         dev: Sequence[Document],
         *,
+        data: str = "sentences",
         init: str | None = None,
         **settings: Any,
     ) -> Model:
         """A model trained with these settings, or the one that was trained when the run came by before.
 
+        data : "sentences" or "reviews", whose settings the recipe knows.
         init : the name of the model to go on from.
         """
         models = self.folder / "models"
@@ -155,7 +176,9 @@ class Run:
             if not (folder / "model.json").exists():
                 work = models / f"{name}.part"
                 work.mkdir(exist_ok=True)
-                save_model(self._trained(documents, dev, self._model_settings(settings), init, work), folder)
+                save_model(
+                    self._trained(documents, dev, self._model_settings(data, settings), init, work), folder
+                )
                 shutil.rmtree(work)
         model = load_model(folder, device=self.device)
         if model.encoder is not None and self._cache is None:
@@ -186,21 +209,32 @@ class Run:
         """On a GPU encoding again is quicker than the disk."""
         return None if pick_device(self.device).type == "cpu" else ""
 
-    def _model_settings(self, settings: dict[str, Any]) -> Settings:
-        own = self.settings
-        common: dict[str, Any] = {
+    def _model_settings(self, data: str, given: dict[str, Any]) -> Settings:
+        """What the experiment says of a model, over what the run says of all, over the recipe."""
+        own, recipe = self.settings, self.recipe
+        settings: dict[str, Any] = {
             "tokens": "whitespace",
+            "passage": 0,  # as in the paper
+            "precision": "float32",  # the same figures on every machine
+            "recipe": recipe.name,
+            **recipe.model,
+            **recipe.by_loss.get(given.get("loss", "document"), {}),
+            **(recipe.sentences if data == "sentences" else recipe.reviews),
             "encoder": own.encoder,
             "filters": own.filters,
-            "epochs": own.epochs,
             "seed": self.seed,
-            "passage": 0,  # as in the paper
-            # The paper's, unless there are token labels to tune it with; rows with another one say so.
-            "boundary": None if settings.get("loss") == "token" else "zero",
+            **({} if own.epochs is None else {"epochs": own.epochs}),
+            **given,
         }
-        if settings.get("encoder", own.encoder) == "none":  # words alone have no pieces to cut after
-            settings = {name: value for name, value in settings.items() if name != "max_length"}
-        return Settings(device=self.device, cache=self._cache, **(common | settings))
+        if recipe.vectors_beside_encoder:
+            settings["word_vectors"] = own.word_vectors
+        if settings["encoder"] == "none":  # words alone have no pieces to cut after, and no layers
+            settings = {
+                name: value for name, value in settings.items() if name not in ("max_length", "layers")
+            }
+        elif settings.get("layers") == "last four":
+            settings["layers"] = tuple(last_layers(depth(settings["encoder"])))
+        return Settings(device=self.device, cache=self._cache, **settings)
 
 
 def _made(name: str, make: Callable[[], StepResult], path: Path) -> StepResult:
@@ -208,6 +242,7 @@ def _made(name: str, make: Callable[[], StepResult], path: Path) -> StepResult:
     print(f"{name} ...", file=sys.stderr, flush=True)
     found = make()
     found.seconds = round(time.monotonic() - began, 1)
+    found.code = code_used()
     write_json(path, found.to_json())
     print(f"{name}: {found.seconds:.0f} s", file=sys.stderr, flush=True)
     return found

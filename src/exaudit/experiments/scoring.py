@@ -45,9 +45,11 @@ class TokenEvaluation:
         """In percent."""
         return self.percent("f0.5")[0]
 
-    def gain_over(self, other: TokenEvaluation, metric: str = "f0.5") -> Difference:
-        """How much better than `other` on the same documents, with an interval drawn over documents."""
-        return paired_bootstrap(lambda c: token_metrics(c)[metric], self.documents, other.documents)
+    def gain_over(self, other: TokenEvaluation, metric: str = "f0.5", *, factor: float = 1.0) -> Difference:
+        """How much better than `other` (times a factor) on the same documents, with an interval drawn over them."""
+        return paired_bootstrap(
+            lambda c: token_metrics(c)[metric], self.documents, other.documents, factor=factor
+        )
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,11 @@ class Scored:
     @property
     def accuracy(self) -> float:
         return float(self.correct.mean())
+
+    def coin(self) -> Bools:
+        """A fair coin for every token."""
+        thrown: Bools = np.random.default_rng(0).integers(0, 2, len(self.truth)) > 0
+        return thrown
 
     def document_f1(self) -> float:
         return Counts.of(self.decisions, self.targets).f()

@@ -93,5 +93,5 @@ def sentiment_model(run: Run, data: SentimentData, name: str) -> Model:
     train, dev = training_sets(data.reviews)[name]
     return run.model(
         f"sentiment-{FILES[name]}", train, dev,
-        max_length=350, select="accuracy", positive=CLASSES.positive, tune_encoder=run.settings.tune_encoder,
+        data="reviews", positive=CLASSES.positive, tune_encoder=run.settings.tune_encoder,
     )  # fmt: skip

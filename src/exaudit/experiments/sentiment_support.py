@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from exaudit.decide.admission import Admission
 from exaudit.decide.fitting import KNNReport
+from exaudit.experiments.controls import NOBODY, admitted_gain, coin_note, share_gain
 from exaudit.experiments.run import Run
-from exaudit.experiments.scoring import Scored, TokenEvaluation, accuracy_gain, score
+from exaudit.experiments.scoring import Bools, Scored, TokenEvaluation, score
 from exaudit.experiments.sentiment_data import (
     CONTRAST,
     ORIG,
@@ -27,9 +30,6 @@ __all__ = ["SentimentSupport"]
 
 S_ORIG, S_REV, S_BOTH, S_DEV = "S=Orig.", "S=Rev.", "S=Orig.+Rev.", "S=Orig. dev+Rev. dev"  # support sets
 DIST = "K8NN dist."
-KNN_EPOCHS = 60
-# Of fewer admitted reviews often all are right, and an interval drawn from them would be too narrow.
-FEW = 20
 
 
 @dataclass
@@ -89,19 +89,22 @@ class SentimentSupport:
             result.add_row("contrast-rules", f"{self.name}{rule}", *values)
         for test, by_rule in evaluated[S_BOTH].items():
             case = f"{self.name}, {S_BOTH} on {test}, F0.5"
-            result.add_claim("sentiment-exat", case, by_rule["+ExAT"].gain_over(by_rule[""]))
+            note = coin_note(self.tests[test], by_rule[""])
+            result.add_claim("sentiment-exat", case, by_rule["+ExAT"].gain_over(by_rule[""]), note=note)
         if self.name == ORIG:
             for test in (REVISIONS, CONTRAST):
                 after, before = evaluated[S_REV][test]["+ExAG"], evaluated[S_ORIG][test]["+ExAG"]
                 case = f"{ORIG}+ExAG, {S_REV} over {S_ORIG} on {test}, F0.5"
-                result.add_claim("sentiment-update", case, after.gain_over(before))
+                note = coin_note(self.tests[test], before)
+                result.add_claim("sentiment-update", case, after.gain_over(before), note=note)
         return result
 
     def knn(self) -> StepResult:
         """The K-NN in the place of the model, and the reviews it admits."""
         result = StepResult()
         dev = self.supported.search(self.data.reviews.orig.dev)
-        report = dev.fit_knn("dist", epochs=KNN_EPOCHS)
+        report = dev.fit_knn(self.run.recipe, "reviews", "dist")
+        result.add_knn("sentiment-knn-parameters", f"{self.name}+{DIST}", report)
         self._words(result, dev, report)
         self._constraints(result, dev, report)
         return result
@@ -118,14 +121,20 @@ class SentimentSupport:
             alone = searched.evaluate(searched.margins > model_boundary)
             values.append(with_knn.f05)
             case = f"{self.name}+{DIST} over {self.name} on {test}, F0.5"
-            result.add_claim("sentiment-knn", case, with_knn.gain_over(alone))
+            note = coin_note(searched, alone)
+            result.add_claim("sentiment-knn", case, with_knn.gain_over(alone), note=note)
         result.add_row("sentiment-tokens", f"{self.name}+{DIST}", *values)
 
     def _constraints(self, result: StepResult, dev: Searched, report: KNNReport) -> None:
         """Limits for words from K-NN dev, for reviews from all of dev; then who is admitted, and how often right."""
         knn, knn_dev = report.knn, dev.subset(report.dev_documents)
         token_limits = Admission.fit(
-            knn, knn_dev.neighbours, knn_dev.margins, support_version="", kind="both"
+            knn,
+            knn_dev.neighbours,
+            knn_dev.margins,
+            support_version="",
+            kind="both",
+            recipe=self.run.recipe.name,
         )
         limits = {
             name: token_limits.fit_documents(
@@ -147,10 +156,21 @@ class SentimentSupport:
                 count = int(chosen.sum())
                 accuracy = 100 * float(right[chosen].mean()) if count else None
                 result.add_row("sentiment-constraints", f"{test} | {name}", accuracy, count, count / size)
-                if count >= FEW:
-                    admitted = [r[c] for r, c in zip(right[:, None], chosen[:, None], strict=True)]
-                    gain = accuracy_gain(admitted, right[:, None])
-                    result.add_claim("document-constraints", f"{test}, {name}, accuracy", gain)
+                note = "" if count else NOBODY
+                # Over all is over as many at random: on average, those are right as often as all.
+                gain = admitted_gain(right, chosen)
+                result.add_claim("document-constraints", f"{test}, {name}, accuracy", gain, note=note)
+                case = f"{test}, {name}, accuracy over as many by the model's own output"
+                gain = share_gain(right, chosen, _surest(searched, count))
+                result.add_claim("document-constraints", case, gain, note=note, beside=True)
+
+
+def _surest(scored: Scored, count: int) -> Bools:
+    """The documents with the largest outputs, either way."""
+    chosen = np.zeros(len(scored.scores), bool)
+    outputs = np.array([one.output for one in scored.scores])
+    chosen[np.argsort(-np.abs(outputs), kind="stable")[:count]] = True
+    return chosen
 
 
 def _with_rules(tests: dict[str, Searched]) -> dict[str, dict[str, TokenEvaluation]]:

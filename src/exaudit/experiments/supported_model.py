@@ -14,6 +14,7 @@ from exaudit.decide.fitting import KNNReport, fit_knn
 from exaudit.decide.knn import KNN, Kind
 from exaudit.decide.neighbours import Neighbours
 from exaudit.decide.rules import exag, exat
+from exaudit.experiments.recipe import Recipe
 from exaudit.experiments.scoring import Bools, Ints, Scored, score
 from exaudit.metrics import best_offset
 from exaudit.model.model import Model
@@ -29,6 +30,10 @@ class Searched(Scored):
     """Scored documents with the nearest exemplars of every token."""
 
     neighbours: Neighbours  # (N, K)
+
+    def alone(self) -> Scored:
+        """The same documents, to be searched for otherwise."""
+        return Scored(self.scores, self.truth, self.targets)
 
     def exag(self) -> Bools:
         return exag(self.margins, self.neighbours)
@@ -48,14 +53,16 @@ class Searched(Scored):
         return Searched(scores, self.truth[chosen], self.targets[documents], self.neighbours[chosen])
 
     def fit_knn(
-        self, kind: Kind = "dist", k: int = K, *, supervised: bool = False, epochs: int = 40
+        self, recipe: Recipe, data: str, kind: Kind = "dist", k: int = K, *, supervised: bool = False
     ) -> KNNReport:
         """A K-NN in the place of the model: half of the documents teach, half (K-NN dev) choose.
 
-        supervised : take token labels in the label term, and tune the boundary with them, as the model's own is.
+        data : "sentences" or "reviews".
+        supervised : take token labels in the label term, and tune the boundary with them.
         """
         report = fit_knn(self.neighbours, self.margins, self.document_of_token, kind=kind, k=k,
-                         use_token_labels=supervised, epochs=epochs)  # fmt: skip
+                         use_token_labels=supervised, epochs=recipe.knn_epochs[data],
+                         batch_documents=recipe.knn_batch[data], recipe=recipe.name)  # fmt: skip
         if supervised:
             knn_dev = self.subset(report.dev_documents)
             offset = best_offset(report.knn.output(knn_dev.neighbours), knn_dev.truth)
@@ -70,7 +77,8 @@ class SupportedModel:
         (self._names,) = model.labels.views  # the experiments all have two classes
         labels = (self._names.negative, self._names.positive)
         self._model = model
-        self._auditor = Auditor(model, MemorySupportSet.create(width=model.width, labels=labels))
+        exemplars = MemorySupportSet.create(width=model.width, labels=labels, precision=model.precision)
+        self._auditor = Auditor(model, exemplars)
         self._auditor.build(support)
 
     def add(self, documents: Sequence[Document]) -> None:
@@ -82,9 +90,9 @@ class SupportedModel:
         audited = self._auditor.label(documents, nearest=True)
         return [ExemplarTable.of(view, self._names) for one in audited for view in one.views]
 
-    def search(self, documents: Sequence[Document] | Scored) -> Searched:
-        """The exemplars of every token; documents that were scored with exemplars are not scored again."""
+    def search(self, documents: Sequence[Document] | Scored, k: int = K) -> Searched:
+        """The k exemplars of every token; documents that were scored with exemplars are not scored again."""
         if not isinstance(documents, Scored):
             documents = score(self._model, documents, exemplars=True)
-        (neighbours,) = self._auditor.neighbours(documents.scores, K)
+        (neighbours,) = self._auditor.neighbours(documents.scores, k)
         return Searched(documents.scores, documents.truth, documents.targets, neighbours)

@@ -39,12 +39,17 @@ def document_min(batch: Batch, scores: Tensor) -> Tensor:
     return _reduce(batch, scores, "amin")  # (B, K)
 
 
-def min_max_loss(batch: Batch, scores: Tensor, targets: Tensor) -> Tensor:
-    """L_min: some token of every document is negative. L_max: the largest token has the document's label."""
-    l_min = softplus(document_min(batch, scores))  # -log(1 - sigma(s)) (B, K)
-    l_max = binary_cross_entropy_with_logits(
-        document_max(batch, scores), targets.to(scores.dtype), reduction="none"
-    )  # (B, K)
+def min_max_loss(batch: Batch, scores: Tensor, targets: Tensor, *, padded: bool = False) -> Tensor:
+    """L_min: some token of every document is negative. L_max: the largest token has the document's label.
+
+    padded : as the paper's code has it and its equations do not: the padding after a document takes part with a score
+        of 0. A document whose words are all negative then has the largest score 0, and no word of it is pushed up.
+    """
+    smallest, largest = document_min(batch, scores), document_max(batch, scores)  # (B, K) each
+    if padded:
+        smallest, largest = smallest.clamp(max=0), largest.clamp(min=0)  # (B, K) each
+    l_min = softplus(smallest)  # -log(1 - sigma(s)) (B, K)
+    l_max = binary_cross_entropy_with_logits(largest, targets.to(scores.dtype), reduction="none")  # (B, K)
     return (l_min + l_max).mean() / 2
 
 

@@ -161,7 +161,8 @@ class Head(nn.Module):
         return torch.cat(values, 1), torch.cat(starts, 1)  # (P, M) each
 
     def logits(self, g: Tensor) -> Tensor:
-        return torch.addmm(self.bias, g, self.weight.t())  # (P, C)
+        with torch.autocast(g.device.type, enabled=False):  # a thousand terms decide: they are never rounded
+            return torch.addmm(self.bias, g, self.weight.t())  # (P, C)
 
     def document_logits(self, batch: Batch, g: Tensor) -> Tensor:
         """The mean of its passages' logits: with one passage, W g + b."""
@@ -195,18 +196,20 @@ class Head(nn.Module):
             scores = scores.index_add(0, (starts + q).reshape(-1)[covered], terms[covered])
         return scores + self.bias
 
-    def dense_contributions(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
-        """s_n without the max-pool: every piece is scored by all of its own filters."""
-        h = torch.cat(self._token_parts(batch), 1) @ self.filters[0].t() + self.filter_biases[0]  # (T, M)
-        return self.logits(self.drop(h.relu(), generator))  # (T, C)
-
     def forward(self, batch: Batch, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         """Document logits and piece contributions, with dropout on the pooled output while training."""
+        if self.config.pool == "none":
+            return self._unpooled(batch, generator)
         g, starts = self.pooled(batch)
         g = self.drop(g, generator)
-        if self.config.pool == "none":
-            return self.document_logits(batch, g), self.dense_contributions(batch, generator)
         return self.document_logits(batch, g), self.contributions(batch, g, starts)
+
+    def _unpooled(self, batch: Batch, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+        """The same without the max-pool for s_n: every piece is scored by all of its own filters."""
+        h = torch.cat(self._token_parts(batch), 1) @ self.filters[0].t() + self.filter_biases[0]  # (T, M)
+        _, rows = segment_max(h.detach(), self._passages(batch.bounds)[0])  # (P, M)
+        g = self.drop(h.gather(0, rows).relu(), generator)  # (P, M)
+        return self.document_logits(batch, g), self.logits(self.drop(h.relu(), generator))  # (B, C), (T, C)
 
     @torch.no_grad()
     def decompose(self, batch: Batch, *, exemplars: bool = False) -> Decomposition:

@@ -21,7 +21,7 @@ def responses(vectors: Tensor, embedded: Tensor | None, weight: Tensor, bias: Te
     width = vectors.shape[1]
     h = torch.addmm(bias, vectors, weight[:, :width].t())  # (T, M)
     if embedded is not None:
-        h = h.addmm_(embedded, weight[:, width:].t())  # (T, M)
+        h = h.addmm_(embedded.to(h.dtype), weight[:, width:].t().to(h.dtype))  # (T, M) rounded as h may be
     return h
 
 
@@ -67,7 +67,7 @@ class _FilterMax(torch.autograd.Function):
         values, rows = segment_max(responses(vectors, embedded, weight, bias), bounds)
         ctx.save_for_backward(vectors, embedded, weight, rows)
         ctx.mark_non_differentiable(rows)
-        return values, rows
+        return values.to(vectors.dtype), rows  # its gradient is taken without rounding
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:

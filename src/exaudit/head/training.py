@@ -2,7 +2,9 @@
 
 The paper trains with a constant rate and keeps the epoch with the best dev F1. That choice is noisy: the token
 decisions of neighbouring epochs differ widely while their document F1 does not. The default here, `stable`, lets the
-rate fall to zero and judges, in each epoch, an average of the weights so far; `paper` is the original recipe.
+rate fall to zero and judges, in each epoch, an average of the weights so far; `paper` is the original recipe, as the
+paper's code has it: the epoch is chosen by the final linear layer, whatever the loss (`exaudit.head.criteria`), and
+gradients are not clipped (the code means to, but its optimiser has used up the list of parameters by then).
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from exaudit.head.adadelta import Adadelta
 from exaudit.head.batch import Batch
 from exaudit.head.checkpoint import History, TrainingState, copy_weights
 from exaudit.head.confidence import Confidence
+from exaudit.head.criteria import CRITERIA, is_better, linear_f1
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head, class_scores
@@ -36,20 +39,22 @@ from exaudit.metrics import averaged, best_offset, columns, document_metrics, f_
 __all__ = ["TrainingConfig", "batch_loss", "check_finite", "decided", "evaluate", "scored", "train"]
 
 LOSSES = ("document", "min-max", "token")
-CRITERIA = ("f1", "accuracy", "loss", "token-f0.5")
 RECIPES = ("stable", "paper")
+MIN_MAX = ("words", "padded")
 _MEMORY = 0.7  # how much of the average of earlier epochs is kept: about three epochs count
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """`select` chooses the epoch on dev; None takes what fits the loss."""
+    """`select` chooses the epoch on dev; None takes what fits the loss. `min_max` is how that loss is computed: over
+    the words, or as the paper's code does, where padding takes part."""
 
     loss: str = "document"
     epochs: int = 20
     batch_size: int = 50
     learning_rate: float = 1.0
-    clip: float = 3.0
+    clip: float | None = 3.0
+    min_max: str = "words"
     recipe: str = "stable"  # or "paper"
     select: str | None = None
     seed: int = 0
@@ -63,12 +68,16 @@ class TrainingConfig:
             )
         if self.recipe not in RECIPES:
             raise SettingError(f"unknown recipe {self.recipe!r}; use one of {', '.join(RECIPES)}")
+        if self.min_max not in MIN_MAX:
+            raise SettingError(f"`min_max` is {self.min_max!r}; use one of {', '.join(MIN_MAX)}")
         if self.epochs < 1 or self.batch_size < 1:
             raise SettingError("training needs at least one epoch and one document a batch")
 
     @property
     def criterion(self) -> str:
-        return self.select or ("token-f0.5" if self.loss == "token" else "f1")
+        if self.select is not None or self.loss == "token":
+            return self.select or "token-f0.5"
+        return "f1" if self.stable else "linear-f1"
 
     @property
     def stable(self) -> bool:
@@ -121,7 +130,7 @@ def train(
         if (
             history.best == 0
             or epoch <= config.settling
-            or _merit(record, config) > _merit(history.kept, config)
+            or is_better(record, history.kept, config.criterion, paper=not config.stable)
         ):
             history.best, state.best = epoch, weights
         if checkpoint is not None:
@@ -145,7 +154,9 @@ def _epoch(
     for start in progress(steps, unit="batch", desc=f"epoch {epoch}"):
         indices = order[start : start + config.batch_size].tolist()
         batch = data.batch(indices)
-        loss = batch_loss(head, batch, data, indices, config.loss, generator)
+        loss = batch_loss(
+            head, batch, data, indices, config.loss, generator, padded=config.min_max == "padded"
+        )
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step(clip=config.clip)
@@ -170,8 +181,10 @@ def batch_loss(
     indices: Sequence[int],
     loss: str,
     generator: torch.Generator | None = None,
+    *,
+    padded: bool = False,
 ) -> Tensor:
-    """The loss of one mini-batch."""
+    """The loss of one mini-batch; `padded` is about min-max."""
     if loss == "document":
         targets = torch.from_numpy(data.targets[list(indices)]).to(batch.device)  # (B,) or (B, C)
         g, _ = head.pooled(batch)
@@ -180,7 +193,7 @@ def batch_loss(
     scores = class_scores(contributions, head.config.outputs)  # s+- (T, K)
     if loss == "min-max":
         of_class = torch.from_numpy(data.class_targets(head.config.classes)[list(indices)])  # (B, K)
-        return min_max_loss(batch, scores, of_class.to(batch.device))
+        return min_max_loss(batch, scores, of_class.to(batch.device), padded=padded)
     return token_loss(scores, data.piece_targets(batch, indices))
 
 
@@ -236,6 +249,7 @@ def evaluate(
         "dev_loss": float(losses.mean()),
         "document": averaged(columns(right, of_class), document_metrics)
         | {"accuracy": float((right == of_class).all(1).mean())},
+        "linear_f1": linear_f1(np.array(logits), of_class, decided(np.array(logits), head)),
     }
     if dev.token_targets is not None:
         if confidence is not None:
@@ -247,14 +261,6 @@ def evaluate(
         best = [f_beta(words[:, k] > best_offset(words[:, k], truth[:, k]), truth[:, k], 0.5) for k in known]
         result["token_best_f0.5"] = float(np.mean(best))
     return result
-
-
-def _merit(record: dict[str, Any], config: TrainingConfig) -> float:
-    if config.criterion == "loss":
-        return -float(record["dev_loss"])
-    if config.criterion == "token-f0.5":  # with the boundary that will be tuned on the same labels afterwards
-        return float(record["token_best_f0.5"])
-    return float(record["document"][config.criterion])
 
 
 def _identity(head: Head, data: LabelledFeatures, dev: LabelledFeatures, config: TrainingConfig) -> str:

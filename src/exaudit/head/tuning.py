@@ -10,6 +10,7 @@ loss of its own (R-Drop): few documents are otherwise soon known by heart.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,8 +20,8 @@ import torch
 from torch import nn
 
 from exaudit._device import rounded_products
-from exaudit._progress import progress
 from exaudit.errors import SettingError
+from exaudit.head.course import Course
 from exaudit.head.labelled import DocumentFeatures, LabelledFeatures
 from exaudit.head.losses import disagreement, document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head, class_scores
@@ -34,7 +35,10 @@ class TunableEncoder(Protocol):
 
     module: nn.Module
 
-    def on_the_fly(self, token_lists: Sequence[Sequence[str]]) -> DocumentFeatures: ...
+    @property
+    def dtype(self) -> str: ...
+
+    def tunable(self, token_lists: Sequence[Sequence[str]]) -> AbstractContextManager[DocumentFeatures]: ...
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,15 @@ class TuningConfig:
     def losses(self) -> list[str]:
         return self.loss.split("+")
 
+    @property
+    def readings(self) -> int:
+        """How often a batch is read at every step."""
+        return 2 if self.agreement else 1
+
+    def work(self, word_counts: npt.NDArray[np.int64]) -> int:
+        """How many words are read in all."""
+        return int(word_counts.sum()) * self.readings * self.epochs
+
     def __post_init__(self) -> None:
         unknown = set(self.losses) - {"document", "min-max", "token"}
         if unknown or self.epochs < 1:
@@ -70,47 +83,68 @@ def tune(
     config: TuningConfig,
     *,
     groups: Sequence[str] | None = None,
+    course: Course | None = None,
     report: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
     """Tune encoder and head in place. `labelled` gives the labels; its features are not read.
 
     groups : documents of one group come one after another, so mostly in one batch: what an original and its
         revision share then pulls both ways and cancels, and what sets them apart is left.
+    course : what this is a part of, to be told of every step.
     """
-    data = replace(labelled, features=encoder.on_the_fly(token_lists))
-    optimizer = _optimizer(encoder.module, head, config)
-    steps_per_epoch = -(-len(data) // config.batch_size)
-    total = steps_per_epoch * config.epochs
-    warm = max(1, int(config.warm_up * total))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warm, (total - step) / max(1, total - warm))
-    )
-    device = head.weight.device
+    course = course or Course(config.work(labelled.word_counts))
+    course.begin()
     head.sparse_gradients = False  # AdamW takes dense gradients only
     encoder.module.train()
     head.train()
     torch.manual_seed(config.seed)  # the encoder's own dropout draws from the global generator
-    for epoch in range(1, config.epochs + 1):
-        draws = np.random.default_rng([config.seed, epoch, 1])
-        generator = torch.Generator(device=device).manual_seed(int(draws.integers(2**62)))
-        order = _order(draws, len(data), groups)
-        losses = []
-        for start in progress(range(0, len(order), config.batch_size), unit="batch", desc=f"tuning {epoch}"):
-            indices = order[start : start + config.batch_size].tolist()
-            optimizer.zero_grad()
-            with rounded_products(device):
-                loss = _loss(head, data, indices, config, generator)
-                loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_([*encoder.module.parameters(), *head.parameters()], config.clip)
-            optimizer.step()
-            schedule.step()
-            losses.append(loss.detach())
-        mean = check_finite(float(torch.stack(losses).mean()), epoch, "tune in full precision")
-        if report is not None:
-            report({"tuning_epoch": epoch, "loss": mean})
+    with encoder.tunable(token_lists) as features:
+        data = replace(labelled, features=features)
+        optimizer = _optimizer(encoder.module, head, config)
+        schedule = _schedule(optimizer, -(-len(data) // config.batch_size) * config.epochs, config)
+        for epoch in range(1, config.epochs + 1):
+            loss = _epoch(encoder, head, data, config, optimizer, schedule, epoch, groups, course)
+            if report is not None:
+                report({"tuning_epoch": epoch, "loss": loss})
     encoder.module.eval()
     head.eval()
     head.sparse_gradients = True
+
+
+def _epoch(
+    encoder: TunableEncoder,
+    head: Head,
+    data: LabelledFeatures,
+    config: TuningConfig,
+    optimizer: torch.optim.AdamW,
+    schedule: torch.optim.lr_scheduler.LambdaLR,
+    epoch: int,
+    groups: Sequence[str] | None,
+    course: Course,
+) -> float:
+    """The mean loss."""
+    device, weights = head.weight.device, [*encoder.module.parameters(), *head.parameters()]
+    draws = np.random.default_rng([config.seed, epoch, 1])
+    generator = torch.Generator(device=device).manual_seed(int(draws.integers(2**62)))
+    order = _order(draws, len(data), groups)
+    losses: list[torch.Tensor] = []
+    with course.bar(f"tuning {epoch}/{config.epochs}") as bar:
+        for start in range(0, len(order), config.batch_size):
+            indices = order[start : start + config.batch_size]
+            optimizer.zero_grad()
+            with rounded_products(device, encoder.dtype):
+                loss = _loss(head, data, indices.tolist(), config, generator)
+                loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(weights, config.clip)
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.detach())
+            words = config.readings * int(data.word_counts[indices].sum())
+            course.step(words, wait=losses[-1].item)
+            bar.update(words)
+    return check_finite(
+        float(torch.stack(losses).mean()), epoch, "tune in full precision (`precision=float32`)"
+    )
 
 
 def _order(draws: np.random.Generator, count: int, groups: Sequence[str] | None) -> npt.NDArray[np.int64]:
@@ -160,4 +194,13 @@ def _optimizer(module: nn.Module, head: Head, config: TuningConfig) -> torch.opt
         {"params": plain, "lr": config.learning_rate, "weight_decay": 0.0},
         {"params": list(head.parameters()), "lr": config.head_learning_rate, "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, fused=head.weight.device.type == "cuda")  # there, fewer kernels to start
+    return torch.optim.AdamW(groups, fused=True)
+
+
+def _schedule(
+    optimizer: torch.optim.AdamW, total: int, config: TuningConfig
+) -> torch.optim.lr_scheduler.LambdaLR:
+    warm = max(1, int(config.warm_up * total))
+    return torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, (total - step) / max(1, total - warm))
+    )

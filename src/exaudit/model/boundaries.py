@@ -15,26 +15,20 @@ from exaudit.errors import DataError, SettingError
 from exaudit.head.confidence import Confidence
 from exaudit.head.network import Head, class_scores
 from exaudit.head.training import scored
-from exaudit.metrics import best_offset, expected_offset, stable_offset
+from exaudit.metrics import best_offset, stable_offset
+from exaudit.model.choices import BETAS, Known, Scores, choices, negative_boundary
 from exaudit.model.erasure import Eraser
 from exaudit.model.job import Job, Trained
 from exaudit.model.marked import marked_boundary
 from exaudit.model.model import Model
 from exaudit.model.scores import TokenScores
-from exaudit.model.sweep import EFFECTS, Sweep
 
 __all__ = [
-    "BETA", "BETAS", "Boundaries", "boundaries_of", "knows_choices", "start_before_marking", "with_boundary",
+    "BETA", "Boundaries", "boundaries_of", "knows_choices", "start_before_marking", "with_boundary",
     "with_boundary_at_zero", "with_choice",
 ]  # fmt: skip
 
 BETA = 0.5  # of the words' boundary: those who check words one by one prefer few and right ones
-BETAS = {"f1": 1.0, "f0.5": 0.5}
-# Of the words that carry the label, a student's lessons hold those that its teachers needed, which is a part of them:
-# who minds misses as much as false alarms takes it to be a small one.
-LABELLED = {"f1": 1 / 3, "f0.5": 2 / 3}
-
-Scores = Sequence[NDArray[np.floating]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,8 @@ def boundaries_of(job: Job, trained: Trained) -> Boundaries:
     outputs, scores = zip(*scored(head, dev), strict=True)
     of_class = dev.class_targets(head.config.classes)  # (D, K)
     zero, flat = _zero(head), (0.0,) * of_class.shape[1]
-    if settings.loss == "token" and settings.boundary != "zero":  # tuned on dev, as in the paper
+    tuned = training.stable and settings.boundary != "zero"  # the paper's code tunes none
+    if settings.loss == "token" and tuned:
         truth = np.concatenate(dev.token_targets or [])  # (W, K)
         return Boundaries(_each(best_offset, np.concatenate(scores), truth), flat)
     if training.by_tokens:
@@ -82,65 +77,9 @@ def boundaries_of(job: Job, trained: Trained) -> Boundaries:
     if by != "zero":  # too few documents, or too odd ones, for anything else
         words = _by_largest(scores, of_class, BETA)
         record = {"by": "documents", "beta": BETA}
-    return Boundaries(words, documents, record, _negative(head, [-own for own in scores], of_class, BETA))
-
-
-@dataclass(frozen=True)
-class Known:
-    """Documents with what a model says of them and what is true."""
-
-    eraser: Eraser
-    documents: Sequence[Document]
-    scores: Scores  # of the words (N, K)
-    outputs: NDArray[np.float64]  # (D, K), less the boundaries
-    truth: NDArray[np.generic]  # (D, K)
-
-
-def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
-    """Boundaries of the words for `f1` and `f0.5`, by document labels alone; None where these tell too little.
-
-    Scores are weighed by how sure their document is. Where words were scored by a head that learnt them one by one, the
-    scores are log-odds, and the boundary is where the F-score to be expected is highest; else it is where erasing the
-    words above it takes the evidence away (`exaudit.model.sweep`).
-    """
-    if known.truth.all() or not known.truth.any():
-        return None
-    confidence = Confidence.fit(known.outputs, known.truth)
-    doubts = confidence.doubt(known.outputs)  # (D, K)
-    weighed = [own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, K) each
-    sweep = None
-    if word_odds:
-        words = np.concatenate(weighed)  # (W, K)
-        found = {
-            name: tuple(expected_offset(own, beta, LABELLED[name]) for own in words.T)
-            for name, beta in BETAS.items()
-        }
-    else:
-        sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
-        if sweep is None or not sweep.tells:
-            return None
-        found = {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
-    negative = _negative_choices(known, confidence)
-    return {
-        "confidence": confidence.to_json(),
-        "sweep": None if sweep is None else sweep.to_json(),
-        "choices": {name: {"words": list(found[name]), "negative": negative[name]} for name in BETAS},
-    }
-
-
-def _negative_choices(known: Known, confidence: Confidence) -> dict[str, float | None]:
-    """Where the words of the negative class begin, likewise. None for more than two classes, where each has words of
-    its own."""
-    head = known.eraser.head
-    if head.config.outputs != "softmax" or head.config.classes != 2:
-        return dict.fromkeys(BETAS)
-    doubts = confidence.other_doubt(known.outputs)  # (D, 1)
-    weighed = [-own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, 1) each
-    truth = 1 - np.asarray(known.truth, np.int64)  # (D, 1)
-    sweep = Sweep.over(known.eraser, known.documents, weighed, -known.outputs, truth, sign=-1)
-    if sweep is None or not sweep.tells:  # the negative class is the absence of the other
-        return {name: _negative(head, weighed, known.truth, beta) for name, beta in BETAS.items()}
-    return {name: max(sweep.boundary(EFFECTS[name])[0], _idle(head)) for name in BETAS}
+    return Boundaries(
+        words, documents, record, negative_boundary(head, [-own for own in scores], of_class, BETA)
+    )
 
 
 def _chosen(found: dict[str, Any], by: str) -> dict[str, Any]:
@@ -162,7 +101,8 @@ def with_boundary(
 ) -> Model:
     """The model with the decision boundary of its words for the best F_beta, by these documents.
 
-    by : "tokens" needs the label of every token; a few documents will do (`exaudit.model.marked`). The others need
+    by : "tokens" needs the label of every token; a few documents will do, and scores are averaged over some words where
+        these mark phrases (`exaudit.model.marked`). The others need
         document labels alone. "f1" and "f0.5" see by erasure which words carry the label (`exaudit.model.sweep`). With
         "documents" a document counts as decided positive if one of its tokens is, and the boundary goes where these
         decisions do best. It is the median of resampled documents, since the single best one is mostly luck.
@@ -173,10 +113,12 @@ def with_boundary(
         raise SettingError(
             f"`beta` is {beta}; it must be above 0 (0.5 prefers precision, 1 weighs both alike)"
         )
+    model = replace(model, smoothing=())
     if by == "tokens":
         marked = marked_boundary(model, documents, beta, start_before_marking(model, beta))
         record = {**model.record, "boundary": _kept_choices(model) | {"start_by": _start_by(model)} | marked}
-        return replace(model, word_boundaries=tuple(marked["offsets"]), record=record)
+        boundaries, smoothing = tuple(marked["offsets"]), tuple(marked["smoothing"])
+        return replace(model, word_boundaries=boundaries, smoothing=smoothing, record=record)
     truth = [targets for d in documents if (targets := model.labels.view_targets(d)) is not None]
     if not documents or len(truth) < len(documents):
         raise DataError(
@@ -191,7 +133,7 @@ def with_boundary(
     boundaries = _by_largest(words, np.array(truth), beta)
     negative = model.negative_boundary
     if not model.by_tokens:
-        negative = _negative(model.head, [-own for own in words], np.array(truth), beta)
+        negative = negative_boundary(model.head, [-own for own in words], np.array(truth), beta)
     told = {"by": by, "beta": beta, "documents": len(documents), "offsets": list(boundaries)}
     record = {**model.record, "boundary": _kept_choices(model) | told}
     return replace(model, word_boundaries=boundaries, negative_boundary=negative, record=record)
@@ -263,6 +205,7 @@ def _with_chosen(model: Model, found: dict[str, Any], by: str) -> Model:
         word_boundaries=chosen["words"],
         negative_boundary=chosen["negative"],
         confidence=chosen["confidence"],
+        smoothing=(),
         record={**model.record, "boundary": {"by": by, **found}},
     )
 
@@ -281,6 +224,7 @@ def with_boundary_at_zero(model: Model) -> Model:
         model,
         word_boundaries=_zero(model.head),
         confidence=None,
+        smoothing=(),
         record=record | ({"boundary": {"by": "zero"} | kept} if kept else {}),
     )
 
@@ -291,25 +235,6 @@ def _zero(head: Head) -> tuple[float, ...]:
     idle = class_scores(head.bias.detach()[None], head.config.outputs)[0]  # (K,)
     exclusive = head.config.outputs == "softmax" and head.config.classes > 2
     return tuple(idle.clamp(min=0).tolist() if exclusive else [0.0] * len(idle))
-
-
-def _negative(head: Head, against: Scores, truth: NDArray[np.generic], beta: float) -> float | None:
-    """Where the words of the negative class begin, given s- - s+ (N, 1) of each document: where the documents are told
-    best by the largest. A word that scores higher for the positive class does not speak for the negative one, nor
-    does a word that no filter chose, and that has the bias alone.
-
-    None for more than two classes, where each has words of its own, and where the documents are all of one class.
-    """
-    if head.config.outputs != "softmax" or head.config.classes != 2 or truth.all() or not truth.any():
-        return None
-    largest = np.array([own.max() for own in against], np.float64)  # (D,)
-    return max(stable_offset(largest, np.asarray(truth[:, 0] == 0), beta), _idle(head))
-
-
-def _idle(head: Head) -> float:
-    """What a word of the negative class has to exceed at least."""
-    idle = -float(class_scores(head.bias.detach()[None], head.config.outputs)[0, 0])
-    return max(0.0, idle if head.config.pool == "max" else 0.0)
 
 
 def _each(

@@ -84,15 +84,22 @@ def _epoch(record: dict[str, Any], history: dict[str, Any]) -> str:
     pretraining = _pretraining(tuning)
     of = f"epoch kept: {history['best']} of {len(history['epochs'])}, by dev {record['criterion']}"
     if "kept" not in tuning:
-        return f"- {of}" + (f"; encoder tuned {pretraining}" if pretraining else "")
+        how = ", ".join(part for part in (pretraining, _precision(tuning)) if part)
+        return f"- {of}" + (f"; encoder tuned {how}" if how else "")
     merits = ", ".join(f"{who} {merit:.3f}" for who, merit in tuning["dev"].items())
-    how = "by teacher and student" + (f", {pretraining}" if pretraining else "")
+    parts = ("by teacher and student", pretraining, _precision(tuning["student"]))
+    how = ", ".join(part for part in parts if part)
     return f"- encoder tuned {how}; kept: {tuning['kept']} (dev documents: {merits}); teacher's {of}"
 
 
 def _pretraining(tuning: dict[str, Any]) -> str:
     found = tuning.get("pretraining") or tuning.get("rehearsal") or {}  # as 0.1 called it
     return "after pre-training on synthetic errors" if found.get("kept") else ""
+
+
+def _precision(tuning: dict[str, Any]) -> str:
+    found = tuning.get("precision", "float32")
+    return "" if found == "float32" else f"in {found}"
 
 
 def _plain(name: str) -> str:
@@ -105,7 +112,8 @@ def _encoder(encoder: dict[str, Any] | None, record: dict[str, Any]) -> str:
         return "none (word embeddings only)"
     kind = "tuned, in this folder" if encoder["name"] == "encoder" else f"{_plain(encoder['name'])}, frozen"
     layers = ", ".join(map(str, encoder["layers"]))
-    return f"{kind}; layers {layers}; fingerprint `{encoder['fingerprint'][:16]}`"
+    precision = f"; in {record['precision']}" if record.get("precision") else ""  # 0.1 did not tell
+    return f"{kind}; layers {layers}{precision}; fingerprint `{encoder['fingerprint'][:16]}`"
 
 
 def _words(description: dict[str, Any], labels: LabelSet) -> list[str]:

@@ -16,6 +16,7 @@ model with a support set, or with files of somebody else, is put aside.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -25,7 +26,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from exaudit._checksum import read_sealed, write_sealed
-from exaudit._device import pick_device
+from exaudit._device import check_precision, pick_device
 from exaudit._files import (
     folder_beside,
     make_folder,
@@ -134,6 +135,7 @@ def _changing(model: Model) -> dict[str, Any]:
         "document_boundaries": list(model.document_boundaries),
         "negative_boundary": model.negative_boundary,
         "confidence": None if model.confidence is None else model.confidence.to_json(),
+        "smoothing": list(model.smoothing),
         "record": model.record,
     }
 
@@ -224,12 +226,21 @@ def _files(path: Path, description: dict[str, Any]) -> dict[str, str]:
     return files
 
 
-def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) -> Model:
-    """Read a model folder. `encoder` says where its Transformer is now, if it has moved."""
+def load_model(
+    path: Path, *, device: str = "auto", encoder: str | None = None, precision: str | None = None
+) -> Model:
+    """Read a model folder.
+
+    encoder : where its Transformer is now, if it has moved.
+    precision : auto, float32 or bfloat16. By default that of its settings; but one that was trained in bfloat16 is read
+        in float32 on a machine that does not have it.
+    """
     where = pick_device(device)
+    check_precision(precision or "auto")
     description = read_description(path)
     try:
         settings, unknown = Settings.from_json(description["settings"] | {"device": device})
+        settings = settings if precision is None else replace(settings, precision=precision)
         head = _load_head(path, HeadConfig(**description["head"]))
         words = description["files"].get("vocabulary.json")
         vocabulary = None if words is None else Vocabulary.from_list(read_json(path / "vocabulary.json"))
@@ -246,6 +257,9 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         negative = None if negative is None else float(negative)
         told_confidence = description.get("confidence")  # likewise
         confidence = None if told_confidence is None else Confidence.from_json(told_confidence)
+        smoothing = tuple(int(width) for width in description.get("smoothing", ()))  # likewise
+        if smoothing and (len(smoothing) != len(labels.views) or min(smoothing) < 1):
+            raise ValueError(f"`smoothing` is {list(smoothing)}")
         place, record, by_tokens = (description[key] for key in ("encoder", "record", "by_tokens"))
         kinds = {"name": str, "fingerprint": str, "layers": list, "max_length": int | None}
         if place is not None and not all(isinstance(place[key], kind) for key, kind in kinds.items()):
@@ -272,7 +286,9 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         settings=settings,
         labels=labels,
         head=head.to(where).eval(),
-        encoder=None if place is None else _load_encoder(path, place, settings, encoder),
+        encoder=None
+        if place is None
+        else _load_encoder(path, place, settings, encoder, asked=precision is not None),
         vocabulary=vocabulary,
         by_tokens=by_tokens,
         word_boundaries=boundaries[0],
@@ -280,6 +296,7 @@ def load_model(path: Path, *, device: str = "auto", encoder: str | None = None) 
         record=record,
         negative_boundary=negative,
         confidence=confidence,
+        smoothing=smoothing,
     )
 
 
@@ -298,16 +315,19 @@ def _load_head(path: Path, config: HeadConfig) -> Head:
 
 
 def _load_encoder(
-    path: Path, place: dict[str, Any], settings: Settings, elsewhere: str | None
+    path: Path, place: dict[str, Any], settings: Settings, elsewhere: str | None, *, asked: bool
 ) -> Transformer:
+    """asked : whether the precision was asked for just now, on this machine."""
     name = elsewhere or (str(path / "encoder") if place["name"] == "encoder" else place["name"])
-    cuda = pick_device(settings.device).type == "cuda"
+    precision = settings.encoder_precision
+    if precision == "bfloat16" and not asked:
+        precision = "auto"
     try:
         return Transformer.load(
             name,
             layers=place["layers"],
             device=settings.device,
-            dtype=settings.precision if cuda else "float32",
+            precision=precision,
             max_length=place["max_length"],
             download=bool(
                 elsewhere

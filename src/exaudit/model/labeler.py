@@ -70,6 +70,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         filters wider than one.
     loss
         "document", "min-max" or "token".
+    min_max
+        How the min-max loss is computed: over the "words" of a document, as in the paper's equations, or "padded", as
+        in its code, where padding takes part with a score of 0. None means words, but padded with recipe paper.
     epochs
         None means 12 (20 with recipe paper), or a few on a tuned encoder.
     batch_size
@@ -77,13 +80,15 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     learning_rate
         Of Adadelta.
     recipe
-        "stable" (decaying rate, averaged weights, document boundary tuned on dev) or "paper".
+        "stable" (decaying rate, averaged weights, document boundary tuned on dev) or "paper" (its code to the letter:
+        last four layers, constant rate, the single best epoch of the dev documents, boundaries at zero).
     boundary
         How the words' boundary is set after training on document labels: for "f0.5" (few and right words) or "f1"
         (misses count as much as false alarms), by erasing words of the dev documents; by "documents" (where these are
         decided best by their largest word); or "zero", as in the paper. None means f0.5, but zero with recipe paper.
     select
-        Choose the epoch by "f1", "accuracy", "loss" or "token-f0.5" on dev.
+        Choose the epoch by "f1", "accuracy", "loss", "token-f0.5" or "linear-f1" on dev; the last is F1 by the final
+        linear layer, whatever the loss, as in the paper's code, and the default with recipe paper.
     positive
         The positive class of two, if its name does not tell; of more, the one to tell from the rest.
     seed
@@ -91,7 +96,9 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     device
         "auto", "cpu" or "cuda".
     precision
-        "bfloat16" runs the encoder in half precision on a GPU.
+        What the encoder reads in: "float32", "bfloat16" (about twice as fast on hardware that has it, with nearly the
+        same decisions), or "auto": bfloat16 on CPUs and GPUs that have it, float32 elsewhere, with recipe paper, and
+        while the encoder is tuned on a GPU.
     cache
         Folder of the feature cache; None takes the usual place, "" keeps features in memory.
 
@@ -127,6 +134,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pool: str | None = None,
         passage: int | None = None,
         loss: str = "document",
+        min_max: str | None = None,
         epochs: int | None = None,
         batch_size: int = 50,
         learning_rate: float = 1.0,
@@ -136,7 +144,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         positive: str | None = None,
         seed: int = 0,
         device: str = "auto",
-        precision: str = "float32",
+        precision: str = "auto",
         cache: str | None = None,
     ) -> None:
         self.tokens = tokens
@@ -154,6 +162,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.pool = pool
         self.passage = passage
         self.loss = loss
+        self.min_max = min_max
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -303,9 +312,17 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         save_model(self.model_, Path(path), overwrite=overwrite)
 
     @classmethod
-    def load(cls, path: str | Path, *, device: str = "auto", encoder: str | None = None) -> Self:
-        """Read a model folder. `encoder` says where its Transformer is now, if it has moved."""
-        model = load_model(Path(path), device=device, encoder=encoder)
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        device: str = "auto",
+        encoder: str | None = None,
+        precision: str | None = None,
+    ) -> Self:
+        """Read a model folder. `encoder` says where its Transformer is now, if it has moved; `precision` what it reads
+        in, if not what the model was trained with."""
+        model = load_model(Path(path), device=device, encoder=encoder, precision=precision)
         parameters = {field.name: getattr(model.settings, field.name) for field in fields(Settings)}
         return cls(**parameters)._take(model)
 

@@ -3,6 +3,9 @@
 Of ten documents, the boundary with the best F-score is mostly luck. So the documents are drawn again and again, the
 median of the best boundaries is taken, and it is pulled towards the boundary that the model had before, the more so
 the fewer words were marked (`marked_offset`). `benchmarks/marked.py` measures what that gives.
+
+Where people mark phrases, a word whose neighbours score high is likely to be marked, too: then scores are averaged over
+some words, if that is clearly better on the documents at hand (`marked_smoothing`).
 """
 
 from __future__ import annotations
@@ -17,14 +20,19 @@ from numpy.typing import NDArray
 from exaudit.data.document import Document
 from exaudit.errors import DataError
 from exaudit.model.model import Model
+from exaudit.model.scores import running_mean
 
-__all__ = ["MARKED", "STANDS_FOR", "marked_boundary", "marked_measures", "marked_offset"]
+__all__ = [
+    "MARKED", "STANDS_FOR", "marked_boundary", "marked_measures", "marked_offset", "marked_smoothing", "smoothed",
+]  # fmt: skip
 
 PRIOR = 10  # marked words of a class that weigh as much as the boundary that the model had before
 CANDIDATES = 400  # boundaries that are tried, at most
 DRAWS = 50  # of the documents, for the boundary
 INTERVAL_DRAWS = 1000
 FOLDS = 10
+WIDTHS = (3, 7, 15)  # of smoothing, in words, that are tried
+CHANCE = 0.01  # at most, that a width which is taken is no better than none
 # Fields of the documents that `exaudit suggest` writes.
 MARKED = "marked"  # whether a person has been over the words
 STANDS_FOR = "stands_for"  # how many documents of the pool it was drawn for
@@ -37,7 +45,8 @@ def marked_boundary(
     model: Model, documents: Sequence[Document], beta: float, start: Sequence[float]
 ) -> dict[str, Any]:
     """What these documents tell, for the model's record: for each class its boundary (`offsets`), the one before any
-    word was marked (`start`), how many words are marked, and what is `known` of the boundary.
+    word was marked (`start`), the number of words to average over (`smoothing`), how many words are marked, and what is
+    `known` of the boundary. `model` is the one before any word was marked.
 
     A class that no word is marked with keeps the boundary before, and nothing is known of it.
     """
@@ -50,24 +59,36 @@ def marked_boundary(
             f"no word of these {len(documents):,} documents is marked {names}, so they cannot set a boundary; mark more"
         )
     scores = [np.stack([view.weighed for view in own.views], 1) for own in model.iter_label(documents)]
-    boundaries, known = [], []
+    boundaries, widths, known = [], [], []
     for k, before in enumerate(start):
-        words = [own[:, k] for own in scores], [own[:, k] for own in truth]
-        boundaries.append(marked_offset(*words, before, beta, weights))
-        known.append(marked_measures(*words, before, beta, weights) if positive[k] else None)
+        words, marks = [own[:, k] for own in scores], [own[:, k] for own in truth]
+        width = 1  # a document that one word decides needs that word as it is
+        if not model.by_tokens:
+            width = marked_smoothing(words, marks, before, beta, weights)
+        widths.append(width)
+        words, before = smoothed(words, before, width)
+        boundaries.append(marked_offset(words, marks, before, beta, weights))
+        known.append(marked_measures(words, marks, before, beta, weights) if positive[k] else None)
     return {
         "by": "tokens",
         "beta": beta,
         "documents": len(documents),
         "offsets": boundaries,
         "start": list(start),
+        "smoothing": widths,
         "marked_words": [int(count) for count in positive],
         "known": known,
     }
 
 
 def marked_offset(
-    scores: Words, truth: Words, start: float, beta: float = 0.5, weights: Floats | None = None
+    scores: Words,
+    truth: Words,
+    start: float,
+    beta: float = 0.5,
+    weights: Floats | None = None,
+    *,
+    prior: float = PRIOR,
 ) -> float:
     """The boundary of one class for the best F_beta, by a few documents.
 
@@ -81,6 +102,8 @@ def marked_offset(
         Which F-score; 0.5 prefers precision.
     weights
         How many documents each one stands for, if not for as many (D,).
+    prior
+        How many marked words `start` weighs as much as.
     """
     if not any(np.any(own) for own in truth):
         return start
@@ -102,7 +125,7 @@ def marked_offset(
     middles = (boundaries + np.append(boundaries[1:], boundaries[-1])) / 2  # between two words
     middles[before] = start
     positive = float(weights[of[marked]].sum())
-    return float(start + (np.median(middles[best]) - start) * positive / (positive + PRIOR))
+    return float(start + (np.median(middles[best]) - start) * positive / (positive + prior))
 
 
 def marked_measures(
@@ -110,21 +133,10 @@ def marked_measures(
 ) -> dict[str, list[float]]:
     """F_beta, precision and recall to expect of the boundary of `marked_offset`: the figure, and its 95% interval.
 
-    Nobody may judge a boundary by the documents that set it: those of each tenth are decided by the boundary that the
-    others give. The interval comes from drawing documents, since the words of one are not independent.
+    The interval comes from drawing documents, since the words of one are not independent.
     """
     weights = np.ones(len(scores)) if weights is None else weights
-    right, said = np.zeros((2, len(scores)))  # (D,) each
-    for fold in range(min(FOLDS, len(scores))):
-        others = [i for i in range(len(scores)) if i % FOLDS != fold]
-        rest = [scores[i] for i in others], [truth[i] for i in others]
-        boundary = marked_offset(*rest, start, beta, weights[others])
-        for i in range(fold, len(scores), FOLDS):
-            flagged = scores[i] > boundary
-            said[i], right[i] = flagged.sum(), (flagged & (truth[i] > 0)).sum()
-    table = np.stack([right, said, [np.count_nonzero(own) for own in truth]], 1)  # (D, 3)
-    every = [weights, *_draws(weights, INTERVAL_DRAWS)]  # as they are, then drawn
-    right, said, true = np.array([own @ table for own in every]).T  # (1 + B,) each
+    right, said, true = _drawn_counts(scores, truth, start, beta, weights)  # (1 + B,) each
     figures = {
         "f": _f(right, said, true, beta),
         "precision": _ratio(right, said),
@@ -133,6 +145,59 @@ def marked_measures(
     return {
         name: [float(own[0]), *np.quantile(own[1:], [0.025, 0.975]).tolist()] for name, own in figures.items()
     }
+
+
+def marked_smoothing(
+    scores: Words, truth: Words, start: float, beta: float = 0.5, weights: Floats | None = None
+) -> int:
+    """Over how many words to average the scores of one class: the width with the best F_beta of those that are better
+    than none in all but a few draws of the documents; 1 where there is no such width. The boundary before, which is one
+    of single words, has no say in it."""
+    weights = np.ones(len(scores)) if weights is None else weights
+    if not any(np.any(own) for own in truth):
+        return 1
+    right, said, true = _drawn_counts(scores, truth, start, beta, weights, prior=0)
+    plain = _f(right, said, true, beta)  # (1 + B,)
+    best, chosen = plain[0], 1
+    for width in WIDTHS:
+        means, boundary = smoothed(scores, start, width)
+        right, said, true = _drawn_counts(means, truth, boundary, beta, weights, prior=0)
+        f = _f(right, said, true, beta)
+        if f[0] > best and (f[1:] <= plain[1:]).mean() <= CHANCE:
+            best, chosen = f[0], width
+    return chosen
+
+
+def smoothed(scores: Words, boundary: float, width: int) -> tuple[list[NDArray[Any]], float]:
+    """The scores averaged over so many words, and the boundary that as many of them are above as before: averages of
+    high and low scores are in between."""
+    if width == 1:
+        return list(scores), boundary
+    means = [running_mean(own, width) for own in scores]
+    above = float(np.mean(np.concatenate(scores) > boundary))
+    return means, float(np.quantile(np.concatenate(means).astype(np.float64), 1 - above))
+
+
+def _drawn_counts(
+    scores: Words, truth: Words, start: float, beta: float, weights: Floats, *, prior: float = PRIOR
+) -> NDArray[np.float64]:
+    """Words that are decided positive rightly, those decided so, and those that are (3, 1 + B): of all documents, then
+    of those drawn.
+
+    Nobody may judge a boundary by the documents that set it: those of each tenth are decided by the boundary that the
+    others give.
+    """
+    right, said = np.zeros((2, len(scores)))  # (D,) each
+    for fold in range(min(FOLDS, len(scores))):
+        others = [i for i in range(len(scores)) if i % FOLDS != fold]
+        rest = [scores[i] for i in others], [truth[i] for i in others]
+        boundary = marked_offset(*rest, start, beta, weights[others], prior=prior)
+        for i in range(fold, len(scores), FOLDS):
+            flagged = scores[i] > boundary
+            said[i], right[i] = flagged.sum(), (flagged & (truth[i] > 0)).sum()
+    table = np.stack([right, said, [np.count_nonzero(own) for own in truth]], 1)  # (D, 3)
+    every = [weights, *_draws(weights, INTERVAL_DRAWS)]  # as they are, then drawn
+    return np.array([own @ table for own in every]).T
 
 
 def _truth(model: Model, documents: Sequence[Document]) -> list[NDArray[np.int8]]:

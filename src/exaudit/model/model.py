@@ -56,6 +56,9 @@ class Model:
         How sure document outputs are, where the decision on a word takes that into account; None: where it does not.
     negative_boundary
         Of two classes, where the words that speak for the negative one begin (on s- - s+); None: not known.
+    smoothing
+        Over how many words scores are averaged before a word is decided, for each class that is; empty: over none but
+        the word itself.
     record
         How training went, and how the model did on dev.
     """
@@ -71,10 +74,20 @@ class Model:
     record: dict[str, Any]
     negative_boundary: float | None = None
     confidence: Confidence | None = None
+    smoothing: tuple[int, ...] = ()
 
     @property
     def device(self) -> torch.device:
         return self.head.weight.device
+
+    @property
+    def precision(self) -> str:
+        """float32 or bfloat16: what its encoder reads in, here and now."""
+        return "float32" if self.encoder is None else self.encoder.dtype
+
+    def at(self, precision: str) -> Model:
+        """The same model, weights and all, whose encoder reads in another precision."""
+        return self if self.encoder is None else replace(self, encoder=self.encoder.at(precision))
 
     @property
     def width(self) -> int:
@@ -177,7 +190,13 @@ class Model:
         doubts = self.doubts(output)  # (K,)
         views = tuple(
             TokenScores(
-                document, float(output[k]), negative[:, k], positive[:, k], boundary, doubt=float(doubts[k])
+                document,
+                float(output[k]),
+                negative[:, k],
+                positive[:, k],
+                boundary,
+                doubt=float(doubts[k]),
+                smoothing=self.smoothing[k] if self.smoothing else 1,
             )
             for k, boundary in enumerate(self.word_boundaries)
         )

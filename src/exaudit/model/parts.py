@@ -30,15 +30,17 @@ def load_encoder(settings: Settings) -> Transformer | None:
     if settings.encoder == "none":
         return None
     layers = settings.layers
-    if layers is None and settings.tune_encoder:
+    if layers is None and (settings.tune_encoder or settings.recipe == "paper"):
         count = depth(settings.encoder)
-        layers = last_layers(count) if settings.loss == "token" else range(1, count + 1)
+        every = settings.tune_encoder and settings.loss != "token"
+        layers = range(1, count + 1) if every else last_layers(count)
     return Transformer.load(
         settings.encoder,
         layers=layers,
         device=settings.device,
-        dtype=settings.precision,
+        precision=settings.encoder_precision,
         max_length=settings.max_length,
+        plain=pick_device(settings.device).type == "cpu",
     )
 
 
@@ -75,6 +77,8 @@ def new_head(
     head = Head(config, generator=torch.Generator().manual_seed(settings.seed))
     if vectors is not None and head.embedding is not None:
         known = torch.from_numpy(np.any(vectors != 0, axis=1))
+        if settings.recipe == "paper":  # whose code starts unknown words from within 0.01 of zero
+            head.embedding.data *= 0.04
         head.embedding.data[known] = torch.from_numpy(vectors)[known]  # unknown words keep their random start
     return head.to(pick_device(settings.device))
 

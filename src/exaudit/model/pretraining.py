@@ -21,6 +21,7 @@ from exaudit.data.document import Document
 from exaudit.encode.features import Features
 from exaudit.encode.transformer import Transformer
 from exaudit.errors import DataError, SettingError
+from exaudit.head.course import Course
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head
 from exaudit.head.training import scored
@@ -29,7 +30,7 @@ from exaudit.model.parts import upper_layers
 from exaudit.model.split import Split
 from exaudit.model.tuning import tune_or_resume, tuning_config
 
-__all__ = ["pretrained"]
+__all__ = ["pretrained", "words_changed"]
 
 ROUNDS = 10  # how often each text is changed, each time otherwise
 WORDS = 2_000_000  # at most: learnt from, and looked at for what may stand where
@@ -39,35 +40,50 @@ TO_THE_POINT = 0.6  # of those pairs in their right order, at least; half is cha
 Texts = Sequence[Sequence[str]]
 
 
-def pretrained(job: Job, encoder: Transformer) -> tuple[Transformer, dict[str, Any] | None]:
+def pretrained(job: Job, encoder: Transformer, course: Course) -> tuple[Transformer, dict[str, Any] | None]:
     """The encoder once it can spot changed words; the one given, if that does not tell the dev documents apart."""
     settings, data, dev = job.settings, job.data, job.dev
-    wanted = settings.pretrain
-    if wanted and job.labels.kind != "binary":
+    if settings.pretrain and job.labels.kind != "binary":
         raise SettingError("`pretrain` is about two classes, of which one is the absence of something")
-    if (wanted is not None and not wanted) or job.labels.kind != "binary":
+    clean = _clean(job)
+    if settings.pretrain and not clean:
+        raise DataError("there is nothing to pre-train on: no training document is of the negative class")
+    if not clean:
         return encoder, None
     texts = [d.tokens for d in data.documents]
-    clean = [tokens for tokens, target in zip(texts, data.labels.targets, strict=True) if target == 0]
-    if wanted and not clean:
-        raise DataError("there is nothing to pre-train on: no training document is of the negative class")
-    if not clean or not (wanted or len(set(dev.labels.targets.tolist())) == 2):
-        return encoder, None
     draws = np.random.default_rng([settings.seed, 11])
     changed = _split(_changed(clean, Changer(_some(texts, draws), seed=settings.seed), draws))
     fresh = encoder.copy(upper_layers(settings, encoder))
     config = tuning_config(fresh, changed, "document+token", seed=settings.seed, epochs=1, rate=3e-4)
     config = replace(config, epochs=1, batch_size=64, agreement=0.0)  # no text comes twice as it is
     head = job.new_head(fresh, pool="none")
-    found = tune_or_resume(fresh, head, changed, config, replace(job.options, group=None), "pretraining")
+    found = tune_or_resume(
+        fresh, head, changed, config, replace(job.options, group=None), "pretraining", course
+    )
 
     order, chance = _order(found.head, dev.encoded(settings, found.encoder))
     needed = max(TO_THE_POINT, chance)
-    kept = bool(wanted) or order >= needed
+    kept = bool(settings.pretrain) or order >= needed
     record = {
         **found.record, "texts": len(changed.documents), "dev_order": order, "needed": needed, "kept": kept,
     }  # fmt: skip
     return found.encoder if kept else encoder, record
+
+
+def words_changed(job: Job) -> int:
+    """About how many words pre-training reads, if there is to be any."""
+    return min(WORDS, ROUNDS * sum(map(len, _clean(job))))
+
+
+def _clean(job: Job) -> Texts:
+    """Texts to change: of the negative class, where that means anything, and dev documents can tell or need not."""
+    wanted, dev = job.settings.pretrain, job.dev.labels.targets
+    if (wanted is not None and not wanted) or job.labels.kind != "binary":
+        return []
+    if not wanted and len(set(dev.tolist())) < 2:
+        return []
+    pairs = zip(job.data.documents, job.data.labels.targets, strict=True)
+    return [document.tokens for document, target in pairs if target == 0]
 
 
 def _order(head: Head, dev: LabelledFeatures) -> tuple[float, float]:

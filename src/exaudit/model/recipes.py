@@ -10,9 +10,9 @@ from __future__ import annotations
 from exaudit.encode.transformer import Transformer
 from exaudit.head.network import Head
 from exaudit.model.job import Job, Trained
-from exaudit.model.pretraining import pretrained
+from exaudit.model.pretraining import pretrained, words_changed
 from exaudit.model.teaching import taught
-from exaudit.model.tuning import tune_or_resume, tuning_config
+from exaudit.model.tuning import course_of, tune_or_resume, tuning_config
 
 __all__ = ["frozen", "taught", "tuned"]
 
@@ -28,13 +28,15 @@ def frozen(job: Job, encoder: Transformer | None, head: Head | None = None) -> T
 def tuned(job: Job, encoder: Transformer, head: Head | None = None) -> Trained:
     """Tune the encoder by the loss of the settings (by document and min-max loss, where that is document)."""
     settings = job.settings
-    pretraining = None
-    if settings.pretrain:
-        encoder, pretraining = pretrained(job, encoder)
     loss, epochs, rate = ("token", 5, 2e-4) if settings.loss == "token" else ("document+min-max", 2, 1e-4)
     config = tuning_config(encoder, job.data, loss, seed=settings.seed, epochs=epochs, rate=rate)
+    words = config.work(job.data.labels.word_counts) + (words_changed(job) if settings.pretrain else 0)
+    course = course_of(job, encoder, words, sweeps=2 if settings.loss == "document" else 0)
+    pretraining = None
+    if settings.pretrain:
+        encoder, pretraining = pretrained(job, encoder, course)
     head = job.new_head(encoder) if head is None else head
-    best = tune_or_resume(encoder, head, job.data, config, job.options, "encoder")
+    best = tune_or_resume(encoder, head, job.data, config, job.options, "encoder", course)
     head = best.head
     if settings.loss == "document":  # a new head learns more from the tuned features than the old one
         head = job.new_head(best.encoder)

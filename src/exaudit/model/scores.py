@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 
-__all__ = ["MultiScores", "Scores", "TokenScores"]
+__all__ = ["MultiScores", "Scores", "TokenScores", "running_mean"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,9 @@ class TokenScores:
     `doubt` is how much less the document looks like the positive class than such documents usually do, in -log P, where
     that is taken into account (else 0): a word is as good a sign as its score, times the chance that there is something
     to be a sign of. `negative_doubt` is the same for the negative class.
+
+    `smoothing` is the number of words, itself in the middle, over which a word's score is averaged before it is
+    decided, more than 1 where a person marks phrases. What speaks for the negative class is not smoothed.
     """
 
     document: Document
@@ -37,6 +40,7 @@ class TokenScores:
     negative_offset: float | None = None
     doubt: float = 0.0
     negative_doubt: float = 0.0
+    smoothing: int = 1
 
     @property
     def views(self) -> tuple[TokenScores, ...]:
@@ -50,8 +54,8 @@ class TokenScores:
 
     @property
     def weighed(self) -> NDArray[np.float32]:
-        """The scores, less the doubt about the document."""
-        return self.scores - np.float32(self.doubt)
+        """The scores, smoothed where marked words ask for it, less the doubt about the document."""
+        return running_mean(self.scores, self.smoothing) - np.float32(self.doubt)
 
     @property
     def margins(self) -> NDArray[np.float32]:
@@ -206,3 +210,13 @@ class MultiScores:
 
 
 Scores = TokenScores | MultiScores
+
+
+def running_mean(scores: NDArray[Any], width: int) -> NDArray[Any]:
+    """The mean of each score and those next to it (N,), `width` of them, or as many as there are at the ends."""
+    if width == 1 or not len(scores):
+        return scores
+    sums = np.concatenate([[0.0], np.cumsum(scores, dtype=np.float64)])  # (N + 1,)
+    places = np.arange(len(scores))
+    first, last = np.maximum(places - width // 2, 0), np.minimum(places + width // 2 + 1, len(scores))
+    return np.asarray((sums[last] - sums[first]) / (last - first), scores.dtype)

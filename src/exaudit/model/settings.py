@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from exaudit._device import check_precision
 from exaudit.data.words import check_cut
 from exaudit.errors import SettingError
 from exaudit.head.network import POOLS
@@ -49,6 +50,7 @@ class Settings:
     pool: str | None = None
     passage: int | None = None
     loss: str = "document"
+    min_max: str | None = None
     epochs: int | None = None
     batch_size: int = 50
     learning_rate: float = 1.0
@@ -58,11 +60,12 @@ class Settings:
     positive: str | None = None
     seed: int = 0
     device: str = "auto"
-    precision: str = "float32"
+    precision: str = "auto"
     cache: str | None = None
 
     def __post_init__(self) -> None:
         check_cut(self.tokens)
+        check_precision(self.precision)
         for name, least in LEAST.items():
             value = getattr(self, name)
             if value is not None and not value >= least:
@@ -92,6 +95,8 @@ class Settings:
             epochs=self.head_epochs,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
+            clip=3.0 if self.recipe == "stable" else None,
+            min_max=self.min_max or ("words" if self.recipe == "stable" else "padded"),
             recipe=self.recipe,
             select=self.select,
             seed=self.seed,
@@ -120,6 +125,11 @@ class Settings:
             return self.passage
         plain = self.recipe == "stable" and not self.tune_encoder and tuple(self.widths) == (1,)
         return PASSAGE if plain else 0
+
+    @property
+    def encoder_precision(self) -> str:
+        """What the encoder reads in; the paper's figures stay the same on every machine."""
+        return "float32" if self.precision == "auto" and self.recipe == "paper" else self.precision
 
     @property
     def word_boundary(self) -> str:

@@ -17,23 +17,26 @@ worse on the dev documents. No token label is seen on the way.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exaudit.encode.transformer import Transformer, usual_layers
+from exaudit.head.course import Course
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, class_scores
 from exaudit.head.pseudo_labels import Opinion, joint_scores, pseudo_labels
 from exaudit.head.training import decided, scored
+from exaudit.head.tuning import TuningConfig
 from exaudit.metrics import averaged, columns, document_metrics, stable_offset
 from exaudit.model.erasure import Eraser
 from exaudit.model.job import Job, Trained
 from exaudit.model.parts import upper_layers
-from exaudit.model.pretraining import pretrained
+from exaudit.model.pretraining import pretrained, words_changed
 from exaudit.model.sweep import EFFECTS, Sweep
-from exaudit.model.tuning import Tuned, tune_or_resume, tuning_config
+from exaudit.model.tuning import Tuned, course_of, tune_or_resume, tuning_config
 
 __all__ = ["taught"]
 
@@ -43,19 +46,24 @@ MARGIN = 0.01  # of accuracy or F1 on the dev documents: less is not a clear dif
 def taught(job: Job, encoder: Transformer) -> Trained:
     """A student of a teacher, or the teacher where the student does not live up to it."""
     settings = job.settings
-    start, pretraining = pretrained(job, encoder)
+    tuning = partial(tuning_config, encoder, job.data, seed=settings.seed)
+    for_teacher = tuning("document+min-max", epochs=2, rate=1e-4)
+    for_student = tuning("document+token", epochs=3, rate=2e-4)
+    words = [config.work(job.data.labels.word_counts) for config in (for_teacher, for_student)]
+    course = course_of(job, encoder, words_changed(job) + sum(words), sweeps=4)
+
+    start, pretraining = pretrained(job, encoder, course)
     second = _second_opinion(
         job, start
     )  # first: it lets go of its features before the teacher needs the room
-    teacher, history, first = _teacher(job, start.copy(encoder.layers))
+    teacher, history, first = _teacher(job, start.copy(encoder.layers), for_teacher, course)
 
     targets = job.data.labels.class_targets(len(job.labels))  # (D, K)
     own_labels = pseudo_labels(joint_scores([first, second], targets), targets)
     pseudo_labelled = replace(job.data, labels=replace(job.data.labels, token_targets=own_labels))
     fresh = start.copy(upper_layers(settings, encoder))
-    config = tuning_config(fresh, job.data, "document+token", seed=settings.seed, epochs=3, rate=2e-4)
     head = job.new_head(fresh, pool="none")
-    student = tune_or_resume(fresh, head, pseudo_labelled, config, job.options, "student")
+    student = tune_or_resume(fresh, head, pseudo_labelled, for_student, job.options, "student", course)
 
     dev = [job.dev.encoded(settings, one.encoder) for one in (teacher, student)]
     merits = [_merit(one.head, seen, job) for one, seen in zip((teacher, student), dev, strict=True)]
@@ -71,11 +79,12 @@ def taught(job: Job, encoder: Transformer) -> Trained:
     return Trained(best.encoder, best.head, dev[kept], history, record, word_odds=bool(kept))
 
 
-def _teacher(job: Job, encoder: Transformer) -> tuple[Tuned, dict[str, Any], Opinion]:
+def _teacher(
+    job: Job, encoder: Transformer, config: TuningConfig, course: Course
+) -> tuple[Tuned, dict[str, Any], Opinion]:
     """A teacher, how its head was trained, and what it makes of the training words."""
     head = job.new_head(encoder)
-    config = tuning_config(encoder, job.data, "document+min-max", seed=job.settings.seed, epochs=2, rate=1e-4)
-    teacher = tune_or_resume(encoder, head, job.data, config, job.options, "teacher")
+    teacher = tune_or_resume(encoder, head, job.data, config, job.options, "teacher", course)
     data, dev = job.encoded(teacher.encoder)
     head = job.new_head(teacher.encoder)
     history = job.train_head(head, data, dev, job.options.checkpoint("teacher", teacher.encoder))

@@ -100,6 +100,7 @@ def train(
         "torch": torch.__version__,
         "python": platform.python_version(),
         "device": str(pick_device(settings.device)),
+        "precision": None if trained.encoder is None else trained.encoder.dtype,
     }
     model = Model(
         settings=settings,
@@ -124,6 +125,7 @@ def _run(job: Job, init: Model | None) -> Trained:
         encoder, head = load_encoder(settings), None
     else:
         encoder, head = init.encoder, copy_head(init.head, settings)
+        encoder = None if encoder is None else encoder.at(settings.encoder_precision)
     if not settings.tune_encoder:
         return recipes.frozen(job, encoder, head)
     assert encoder is not None, "checked before"
@@ -137,8 +139,9 @@ def _check_effects(settings: Settings, init: Model | None) -> None:
     if settings.encoder == "none":
         if settings.tune_encoder:
             raise SettingError("there is no encoder to tune: `tune_encoder` cannot go with `encoder=none`")
-        for name, default in (("layers", None), ("max_length", None), ("precision", "float32")):
-            if getattr(settings, name) != default:
+        idle = (("layers", [None]), ("max_length", [None]), ("precision", ["auto", "float32"]))
+        for name, values in idle:
+            if getattr(settings, name) not in values:
                 raise SettingError(f"`{name}` is about an encoder, and `encoder=none` has none; leave it out")
     if settings.vocabulary == 0 and settings.word_vectors is not None:
         raise SettingError("`word_vectors` are for words with an embedding, and `vocabulary=0` has none")
@@ -146,6 +149,10 @@ def _check_effects(settings: Settings, init: Model | None) -> None:
         raise SettingError(
             f"`boundary={settings.boundary}` goes with `loss=document`; after `loss={settings.loss}` the boundary of "
             "the words is set by that"
+        )
+    if settings.min_max is not None and settings.loss != "min-max":
+        raise SettingError(
+            f"`min_max` goes with `loss=min-max`, not with `loss={settings.loss}`; leave it out"
         )
     fits = settings.tune_encoder and settings.loss != "min-max" and settings.scores_words_alone
     if settings.pretrain and (not fits or init is not None):

@@ -14,20 +14,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from exaudit._files import folder_beside, put_folder, replace_file
+from exaudit.encode.bert import Bert
 from exaudit.encode.locate import fingerprint
 from exaudit.encode.transformer import Transformer
 from exaudit.errors import ModelWarning
 from exaudit.head.checkpoint import tensor_checksum
+from exaudit.head.course import Course
 from exaudit.head.network import Head
 from exaudit.head.tuning import TuningConfig, tune
+from exaudit.model.job import Job
 from exaudit.model.options import Report, RunOptions
 from exaudit.model.split import Split
+from exaudit.model.sweep import DOCUMENTS, SHARES, WORDS
 
-__all__ = ["Tuned", "tune_or_resume", "tuning_config"]
+__all__ = ["Tuned", "course_of", "tune_or_resume", "tuning_config"]
 
 STEPS = 750  # of tuning at least: few documents are seen more often
 MOST = 10  # but no more often than this
@@ -53,10 +58,30 @@ def tuning_config(
     return replace(config, epochs=rounds, learning_rate=rate * 6 / max(6, depth))
 
 
+def course_of(job: Job, encoder: Transformer, tuned: int, *, sweeps: int) -> Course:
+    """So many words to tune on, and those that are read besides. It reports how long that takes, once it can tell."""
+    report, dev = job.options.report, job.dev.labels.word_counts
+    swept = min(WORDS, DOCUMENTS * int(dev.mean())) * 2 * len(SHARES)  # by each sweep, at most
+    encoded = int(job.data.labels.word_counts.sum() + 3 * dev.sum()) + sweeps * swept
+    how = {
+        "device": str(encoder.device),
+        "threads": torch.get_num_threads(),
+        "precision": encoder.dtype,
+    }
+    tell = None if report is None else lambda seconds: report({"seconds_to_go": seconds, **how})
+    return Course(tuned, encoded, tell)
+
+
 def tune_or_resume(
-    encoder: Transformer, head: Head, data: Split, config: TuningConfig, options: RunOptions, name: str
+    encoder: Transformer,
+    head: Head,
+    data: Split,
+    config: TuningConfig,
+    options: RunOptions,
+    name: str,
+    course: Course | None = None,
 ) -> Tuned:
-    """Tune, or take what a stopped run left in its work folder."""
+    """Tune, or take what a stopped run left in its work folder. `course` is told of it."""
     with TemporaryDirectory() as temporary:
         kept = Path(temporary if options.work is None else options.work) / name
         weights = kept.with_name(f"{name}_head.safetensors")
@@ -65,9 +90,8 @@ def tune_or_resume(
         if not (options.resume and _is_whole(kept, weights, identity)):
             texts = [d.tokens for d in data.documents]
             encoder.learn_shapes()
-            tune(
-                encoder, head, texts, data.labels, config, groups=groups, report=_named(options.report, name)
-            )
+            report = _named(options.report, name)
+            tune(encoder, head, texts, data.labels, config, groups=groups, course=course, report=report)
             with folder_beside(kept) as draft:
                 encoder.save(draft)
                 put_folder(draft, kept, replace=True)
@@ -76,22 +100,31 @@ def tune_or_resume(
             checksum = tensor_checksum(tensors, *said.values())
             with replace_file(weights) as beside:  # last: it says all is there
                 save_file(tensors, beside, {**said, "checksum": checksum})
+        elif course is not None:
+            course.skip(config.work(data.labels.word_counts))
         head.load_state_dict(load_file(weights, device=str(head.weight.device)))
         encoder = Transformer.load(
             str(kept),
             layers=encoder.layers,
             device=encoder.device,
-            dtype=encoder.dtype,
+            precision=encoder.precision,
             max_length=encoder.max_length,
+            plain=isinstance(encoder.module, Bert),
         )
-    return Tuned(encoder, head, asdict(config))
+    return Tuned(encoder, head, {**asdict(config), "precision": encoder.dtype})
 
 
 def _identity(
     encoder: Transformer, head: Head, data: Split, config: TuningConfig, groups: list[str] | None
 ) -> str:
     """Tells what was tuned, and on what, so that a run only goes on with its own work."""
-    reader = [encoder.fingerprint, list(encoder.layers), encoder.max_length, encoder.dtype]
+    reader = [
+        encoder.fingerprint,
+        list(encoder.layers),
+        encoder.max_length,
+        encoder.precision,
+        encoder.dtype,
+    ]
     told = [reader, head.config.to_json(), asdict(config), groups]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode() + data.labels.targets.tobytes())
     for document in data.documents:

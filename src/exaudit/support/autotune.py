@@ -89,22 +89,33 @@ def _looseness(turned: Tensor, options: list[int]) -> list[float]:
 
 def _timings(sample: Tensor, dtype: torch.dtype) -> tuple[float, float]:
     """Seconds for one column of the product of a query and a row, and for one exact distance of such a pair."""
-    count, width, queries = 2048, 192, 1024
+    gpu, width = sample.device.type == "cuda", 192
+    # A GPU must have enough to do to be timed; a CPU has pairs in its cache here, and finds them in memory later.
+    count, queries, pairs, misses = (16384, 16384, 1 << 16, 1) if gpu else (2048, 1024, 512, 2)
     left = torch.ones(count, width, dtype=dtype, device=sample.device)
     right = torch.ones(width, queries, dtype=dtype, device=sample.device)
     product = _best_of(lambda: torch.mm(left, right), sample.device)
-    pairs = sample[:512]
-    order = torch.randperm(len(pairs), device=sample.device)
-    exact = _best_of(lambda: pairs[order].sub_(pairs).square_().sum(1), sample.device)
-    return product / (count * width * queries), 3 * exact / len(pairs)  # rows from memory, not from cache
+    rows = sample if gpu else sample[:512]
+    order = torch.randint(len(rows), (2, pairs), device=sample.device)
+    one, other = (rows[some] for some in order)  # memory that is there already: to ask for it may take longer
+
+    def distances() -> Tensor:
+        torch.index_select(rows, 0, order[0], out=one)
+        torch.index_select(rows, 0, order[1], out=other)
+        return one.sub_(other).square_().sum(dim=1)
+
+    return product / (count * width * queries), misses * _best_of(distances, sample.device) / pairs
 
 
 def _best_of(work: Callable[[], Any], device: torch.device) -> float:
+    """Seconds of some work, alone on the machine: on a CPU it is the processor's time, for others may share it."""
+    gpu = device.type == "cuda"
+    clock = time.perf_counter if gpu else time.process_time
     best = math.inf
-    for _ in range(12):  # the least of many, because other work may share the machine
-        start = time.perf_counter()
+    for _ in range(12):
+        start = clock()
         work()
-        if device.type == "cuda":
+        if gpu:
             torch.cuda.synchronize(device)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, clock() - start)
     return best

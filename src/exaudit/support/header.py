@@ -45,12 +45,15 @@ class SupportHeader:
     model: str
     dtype: str = "float32"
     kind: Kind = "binary"
+    precision: str = "float32"  # of the encoder that made them; queries are read in the same
 
     def __post_init__(self) -> None:
         if self.width < 1:
             raise SupportError(f"a support set needs vectors of width 1 or more, not {self.width}")
         if self.dtype not in ("float32", "float16"):
             raise SupportError(f"vectors are kept as float32 or float16, not {self.dtype!r}")
+        if self.precision not in ("float32", "bfloat16"):
+            raise SupportError(f"vectors are made in float32 or bfloat16, not {self.precision!r}")
         fits = (
             len(self.labels) == 2 if self.kind == "binary" else len(self.labels) > (self.kind == "multiclass")
         )
@@ -161,9 +164,9 @@ class SupportHeader:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As 0.1 wrote it where there are two classes."""
-        plain = asdict(self)
-        return {name: value for name, value in plain.items() if name != "kind" or value != "binary"}
+        """As 0.1 wrote it where there are two classes, and float32: it must not mistake another precision for that."""
+        usual = {"kind": "binary", "precision": "float32"}
+        return {name: value for name, value in asdict(self).items() if usual.get(name) != value}
 
     def _number(self, names: tuple[str, ...], what: str) -> int:
         for name in names:

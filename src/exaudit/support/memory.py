@@ -36,10 +36,11 @@ class MemorySupportSet(SupportSet):
         kind: Kind = "binary",
         model: str = "",
         dtype: str = "float32",
+        precision: str = "float32",
     ) -> MemorySupportSet:
         """An empty set for exemplars of `model` (its fingerprint); of two labels the negative one comes first."""
         support = cls()
-        header = SupportHeader(width, tuple(labels), model, dtype, kind)
+        header = SupportHeader(width, tuple(labels), model, dtype, kind, precision)
         support._commit(lambda state: Entry("create", "created the support set", header=header), None, "")
         return support
 

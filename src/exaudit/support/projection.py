@@ -25,8 +25,9 @@ from functools import cache
 import torch
 from torch import Tensor
 
-__all__ = ["Projection", "Sketch", "fast_dtype", "principal_directions"]
+__all__ = ["ALIGNED", "Projection", "Sketch", "fast_dtype", "principal_directions"]
 
+ALIGNED = 8  # short floats; what starts at a multiple of them, a GPU multiplies fast
 NORM_COLUMNS = 6  # three parts of this side's squared norm, three ones for the other side's
 _FAR = 2.0**40  # sketches are scaled to norm 1; one this far out could overflow, and so bounds nothing
 
@@ -47,11 +48,11 @@ class Sketch:
 
     def as_rows(self) -> Tensor:
         """The left factor of the product, for support rows."""
-        return torch.cat([self.z, _parts(self.norm, self.z.dtype), _ones(self.z)], dim=1)  # (n, Z + 6)
+        return _joined(self.z, _parts(self.norm, self.z.dtype), _ones(self.z))  # (n, W)
 
     def as_queries(self) -> Tensor:
         """The right factor of the product, for queries."""
-        return torch.cat([self.z * -2, _ones(self.z), _parts(self.norm, self.z.dtype)], dim=1).T  # (Z + 6, n)
+        return _joined(self.z * -2, _ones(self.z), _parts(self.norm, self.z.dtype)).T  # (W, n)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class Projection:
     @property
     def width(self) -> int:
         """Columns of the product."""
-        return NORM_COLUMNS + (len(self.mean) if self.directions is None else self.directions.shape[1] + 1)
+        coordinates = len(self.mean) if self.directions is None else self.directions.shape[1] + 1
+        return _aligned(coordinates + NORM_COLUMNS)
 
     def sketch(self, vectors: Tensor) -> Sketch:
         """Sketch vectors (n, M) of any float type."""
@@ -89,11 +91,11 @@ class Projection:
 
     def flat_rows(self, vectors: Tensor, norm: Tensor) -> Tensor:
         """`sketch(vectors).as_rows()` for flat search, from squared norms known already."""
-        out = torch.empty(len(vectors), self.width, dtype=self.dtype, device=self.mean.device)
+        out = torch.zeros(len(vectors), self.width, dtype=self.dtype, device=self.mean.device)
         z = (vectors.float() - self.mean).mul_(self.scale)
         out[:, : z.shape[1]] = torch.where((norm == 0)[:, None], 0, z) if bool((norm == 0).any()) else z
-        out[:, -6:-3] = _parts(norm, self.dtype)
-        out[:, -3:] = 1
+        out[:, z.shape[1] : z.shape[1] + 3] = _parts(norm, self.dtype)
+        out[:, z.shape[1] + 3 : z.shape[1] + NORM_COLUMNS] = 1
         return out
 
     def limit(self, reach: Tensor, queries: Sketch, row_norm: float, row_error: float) -> Tensor:
@@ -125,9 +127,9 @@ def fast_dtype(device: torch.device) -> torch.dtype:
     for dtype in (torch.float32, torch.bfloat16):
         left, right = torch.ones(1024, 256, dtype=dtype), torch.ones(256, 512, dtype=dtype)
         torch.mm(left[:32], right)
-        start = time.perf_counter()
+        start = time.process_time()  # whatever else the machine is busy with
         torch.mm(left, right)
-        seconds[dtype] = time.perf_counter() - start
+        seconds[dtype] = time.process_time() - start
     return min(seconds, key=lambda dtype: seconds[dtype])
 
 
@@ -137,6 +139,16 @@ def _parts(norm: Tensor, dtype: torch.dtype) -> Tensor:
     second = (norm - first).to(dtype)
     third = (norm - first.double() - second).to(dtype)
     return torch.stack([first, second, third], dim=1)  # (n, 3)
+
+
+def _joined(*columns: Tensor) -> Tensor:
+    """Side by side (n, W), with as many columns of zeros behind them as the width wants."""
+    joined = torch.cat(columns, dim=1)
+    return torch.nn.functional.pad(joined, (0, _aligned(joined.shape[1]) - joined.shape[1]))
+
+
+def _aligned(width: int) -> int:
+    return -(-width // ALIGNED) * ALIGNED
 
 
 def _ones(z: Tensor) -> Tensor:

@@ -69,7 +69,7 @@ def _write(salvage: _Salvage, place: Path, author: str | None, reason: str) -> N
     header = salvage.header
     support = LanceSupportSet.create(
         place, width=header.width, labels=header.labels, kind=header.kind, model=header.model,
-        dtype=header.dtype, author=author, reason=reason,
+        dtype=header.dtype, precision=header.precision, author=author, reason=reason,
     )  # fmt: skip
     if salvage.good:
         build = Build(support, "repair", author=author, reason=reason)

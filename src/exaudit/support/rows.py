@@ -63,6 +63,11 @@ class Rows:
     def width(self) -> int:
         return int(self._vectors.shape[1])
 
+    @property
+    def held(self) -> Tensor | None:
+        """All vectors, where they stand row after row on the device of the search."""
+        return None if self._stream or not self._vectors.is_contiguous() else self._vectors
+
     def append(self, vectors: NDArray[Any]) -> None:
         count, total = len(self), len(self) + len(vectors)
         if total > len(self._room):

@@ -21,6 +21,16 @@ from torch import Tensor
 from exaudit._device import pick_device
 from exaudit.errors import SettingError, SupportError
 from exaudit.support.autotune import choose_projection
+from exaudit.support.products import (
+    GROUP,
+    Found,
+    MarkedProducts,
+    PlainProducts,
+    Products,
+    as_integers,
+    kernels,
+    least,
+)
 from exaudit.support.projection import Projection, Sketch
 from exaudit.support.rows import Rows, Sketches, as_tensor
 
@@ -30,12 +40,12 @@ Vectors = NDArray[np.float32] | NDArray[np.float16]
 
 MAX_K = 100
 SKETCHED = 4096  # queries at once, in float64
-GROUP = 32  # rows whose least product is looked at before the products themselves
 SAMPLE = 8192  # rows from which the directions are taken
-SEEDS = 4096  # rows from which the first reach of a query is taken
-BATCH = {"cpu": 2048, "cuda": 16384}  # queries at once
+SEEDS = {"cpu": 16384, "cuda": 65536}  # rows from which the first reach of a query is taken
+BATCH = {"cpu": 2048, "cuda": 65536}  # queries at once; on a GPU, each look at what was found costs it a wait
 STREAMED = 16384  # queries at once, at least, where each batch reads the vectors anew
 PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # of a block of rows and a batch: 8 MB stay in a CPU's cache
+TRIED = 4  # times k seeds are measured
 PAIRS = {"cpu": 512, "cuda": 1 << 16}  # exact distances at once
 REFIT = 0.25  # share of rows added since the fit that calls for a new one
 
@@ -69,6 +79,7 @@ class ExactSearch:
         self._live = np.ones(len(self._base), dtype=bool)
         self._projection: Projection | None = None
         self._fitted_added = 0
+        self._kernels = kernels(self._device)
 
     def __len__(self) -> int:
         """Rows that can be found: all that came, less those removed."""
@@ -126,7 +137,8 @@ class ExactSearch:
             step = max(step, STREAMED)
         with torch.inference_mode(), _full_precision_sums():
             live = torch.from_numpy(self._live).to(self._device)
-            seeds = torch.from_numpy(self._sample(SEEDS)).to(self._device)  # (s,) ascending
+            size = SEEDS[self._device.type]
+            seeds = torch.from_numpy(self._sample(size)).to(self._device)  # (s,) ascending
             base, added = seeds[seeds < self._added.first], seeds[seeds >= self._added.first]
             seed_rows = torch.cat([self._base.factor(base), self._added.factor(added)])  # (s, W)
             for some in _parts(len(queries), step):
@@ -157,40 +169,73 @@ class ExactSearch:
 
     def _narrow(self, batch: _Batch, seeds: Tensor, seed_rows: Tensor) -> None:
         """A first reach for each query: its distance to k rows of a sample, the nearest by their bounds."""
-        best = torch.empty(len(batch.reach), batch.k, dtype=torch.int64, device=self._device)  # (Q, k)
-        for some in _parts(len(best), BATCH[self._device.type]):
-            products = torch.mm(batch.factor[:, some].T, seed_rows.T).float()  # (q, s)
-            best[some] = products.topk(batch.k, dim=1, largest=False, sorted=False).indices
-        query = torch.arange(len(best), device=self._device).repeat_interleave(batch.k)
+        rows = len(batch.reach)
+        near = min(TRIED * batch.k, len(seeds))
+        best = torch.empty(rows, near, dtype=torch.int64, device=self._device)  # (Q, n)
+        at_once = max(PRODUCTS[self._device.type] // len(seeds), 1)
+        for some in _parts(rows, at_once):
+            best[some] = least(torch.mm(batch.factor[some], seed_rows.T), near)  # of (q, s)
+        query = torch.arange(rows, device=self._device).repeat_interleave(near)
         squared = self._squared(batch, query, seeds[best.flatten()], torch.float32)
-        batch.shorten(squared.view(-1, batch.k).amax(dim=1))
+        batch.shorten(squared.view(-1, near).kthvalue(batch.k, dim=1).values)
 
     def _scan(self, batch: _Batch, live: Tensor, seen: int) -> None:
-        """Pass all rows under the bound, and measure what it leaves whenever a quarter more rows were seen."""
-        found: list[tuple[Tensor, Tensor]] = []
-        waiting, done = 0, 0
-        elements = PRODUCTS[self._device.type]
-        size = min(max(elements // len(batch.reach) // GROUP, 1) * GROUP, 1 << 16)
-        out = torch.empty(size, len(batch.reach), dtype=batch.projection.dtype, device=self._device)
-        for first, block, row_norm, row_error in self._blocks(size):
-            product = torch.mm(block, batch.factor, out=out[: len(block)])  # (B, Q)
-            query, row = _within(product, batch.limit(row_norm, row_error))
-            found.append((query, row + first))
-            waiting, done = waiting + len(row), done + len(block)
-            if done >= seen or waiting > elements:
-                self._measure(batch, found, live)
-                found, waiting, seen = [], 0, max(seen, done + done // 4)
-        self._measure(batch, found, live)
+        """Pass all rows under the bound, and measure what it leaves whenever as many more were seen as before."""
+        found: list[Found] = []
+        waiting, done, norm, error = 0, 0, 0.0, 0.0
+        most = PRODUCTS[self._device.type]
+        products: Products
+        if self._kernels is None:
+            products = PlainProducts(batch.factor, most)
+        else:
+            products = MarkedProducts(batch.factor, self._kernels)
+        for first, block, row_norm, row_error in self._blocks(products.rows):
+            norm, error = max(norm, row_norm), max(error, row_error)
+            for query, row, product in products.within(block, batch.limit(row_norm, row_error)):
+                found.append((query, row + first, product))
+                waiting += len(row)
+                if waiting > most:
+                    self._measure(batch, found, live, norm, error)
+                    found, waiting = [], 0
+            done += len(block)
+            if done >= seen:
+                self._measure(batch, found, live, norm, error)
+                found, waiting, seen = [], 0, 2 * done
+        self._measure(batch, found, live, norm, error)
 
-    def _measure(self, batch: _Batch, found: list[tuple[Tensor, Tensor]], live: Tensor) -> None:
-        if found:
-            query, row = (torch.cat(column) for column in zip(*found, strict=True))
-            kept = live[row]
-            query, row = query[kept], row[kept]
-            batch.merge(query, row, self._squared(batch, query, row, torch.float32))
+    def _measure(
+        self, batch: _Batch, found: list[Found], live: Tensor, row_norm: float, row_error: float
+    ) -> None:
+        """Distances of the pairs found, those with the least products first: few of the rest are near then."""
+        if not found:
+            return
+        queries, rows, known = zip(*found, strict=True)
+        query, row = torch.cat(queries), torch.cat(rows)
+        kept = live[row]
+        query, row = query[kept], row[kept]
+        products = [product for product in known if product is not None]
+        if products:
+            product = torch.cat(products)[kept]
+            order = ((query << 32) | as_integers(product).clamp(min=0)).argsort()  # by query, then by product
+            query, row, product = query[order], row[order], product[order]
+            first, _ = _runs(query, len(batch.reach))
+            early = torch.arange(len(query), device=query.device) < first[query] + batch.k
+            self._merge(batch, query[early], row[early])
+            rest = ~early & (product <= batch.limit(row_norm, row_error)[query])
+            query, row = query[rest], row[rest]
+        self._merge(batch, query, row)
+
+    def _merge(self, batch: _Batch, query: Tensor, row: Tensor) -> None:
+        batch.merge(query, row, self._squared(batch, query, row, torch.float32))
 
     def _squared(self, batch: _Batch, query: Tensor, row: Tensor, dtype: torch.dtype) -> Tensor:
         """Scaled squared distances (n,) of pairs of a query and a row, from the differences of their numbers."""
+        held = self._base.held
+        if self._kernels is not None and held is not None and not len(self._added) and dtype == torch.float32:
+            measured: Tensor = self._kernels.squared_distances(
+                held, batch.queries, row, query, batch.projection.scale
+            )
+            return measured
         squared = torch.empty(len(row), dtype=dtype, device=self._device)
         # On a disk, rows that stand together are read together, and each but once.
         order = row.argsort() if self._stream else torch.arange(len(row), device=self._device)
@@ -253,7 +298,7 @@ class _Batch:
         parts = _parts(len(queries), SKETCHED)
         self.sketch = Sketch.joined([projection.sketch(queries[some]) for some in parts])
         self.slack = 1 + (queries.shape[1] + 8) * 2.0**-23  # of a float32 sum of squares, in whatever order
-        self.factor = self.sketch.as_queries().contiguous()  # (W, Q)
+        self.factor = self.sketch.as_queries().T  # (Q, W)
         # The k-th nearest is no farther than this. Lengths are scaled as the sketches are.
         self.reach = torch.full_like(self.sketch.norm, math.inf)  # (Q,)
         self.query = self.row = torch.empty(0, dtype=torch.int64, device=queries.device)  # (n,)
@@ -299,21 +344,6 @@ def _runs(query: Tensor, queries: int) -> tuple[Tensor, Tensor]:
     """Where the run of each query starts in sorted pairs, and how long it is."""
     edges = torch.searchsorted(query, torch.arange(queries + 1, device=query.device))
     return edges[:-1], edges.diff()
-
-
-def _within(product: Tensor, limit: Tensor) -> tuple[Tensor, Tensor]:
-    """Where products (B, Q) are at most the limit (Q,): the queries and the rows.
-
-    Floats that are not negative are in the order of their bits, and integers compare faster; a negative product
-    (rounding of zero) is a negative integer, and within any limit.
-    """
-    integers = torch.int16 if product.dtype == torch.bfloat16 else torch.int32
-    size = GROUP if len(product) % GROUP == 0 else 1
-    groups = product.view(integers).view(len(product) // size, size, -1)  # (B / g, g, Q)
-    limits = limit.view(integers)
-    group, query = (groups.amin(dim=1) <= limits).nonzero(as_tuple=True)  # (H,)
-    near, offset = (groups[group, :, query] <= limits[query, None]).nonzero(as_tuple=True)
-    return query[near], group[near] * size + offset
 
 
 def _sum(values: Tensor) -> Tensor:

@@ -93,11 +93,12 @@ class LanceSupportSet(SupportSet):
         kind: Kind = "binary",
         model: str,
         dtype: str = "float32",
+        precision: str = "float32",
         author: str | None = None,
         reason: str = "",
     ) -> LanceSupportSet:
         """An empty set for exemplars of `model` (its fingerprint); of two labels the negative one comes first."""
-        header = SupportHeader(width, tuple(labels), model, dtype, kind)
+        header = SupportHeader(width, tuple(labels), model, dtype, kind, precision)
         if cls.exists(location):
             raise SupportError(f"{location}: there is a support set already; open it, or delete it first")
         entry = Entry("create", "created the support set", header=header, version=State().version)

@@ -30,6 +30,7 @@ def summary(support: SupportSet) -> dict[str, Any]:
         "labelled_tokens": int(np.count_nonzero(columns.token_labels[:, 0])),
         "width": header.width,
         "dtype": header.dtype,
+        "precision": header.precision,
         "model": header.model,
         "bytes": _size(support.where),
         "tags": [f"{name}={number}" for name, number in support.tags().items()],

@@ -137,6 +137,7 @@ class Plot:
     marks: tuple[tuple[float, str], ...] = ()  # vertical lines with a name
     y_range: tuple[float, float] | None = None
     x_names: tuple[str, ...] = ()  # names of the places 0, 1, ... instead of numbers
+    logarithmic: bool = False  # both axes, for lines
 
     def table(self) -> Table:
         """The numbers of the plot, for those who cannot or would not see it."""

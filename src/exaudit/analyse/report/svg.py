@@ -69,15 +69,20 @@ def panels(title: str, plots: Sequence[Plot], *, across: int) -> str:
 class _Scale:
     """From values to places on the paper."""
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float], step: float) -> None:
+    def __init__(
+        self, x: tuple[float, float], y: tuple[float, float], step: float, logarithmic: bool = False
+    ) -> None:
         self.x_low, self.x_high = x
         self.y_low, self.y_high = y
         self.y_step = step
+        self.logarithmic = logarithmic  # then the bounds are powers of ten, and these their exponents
 
     @classmethod
     def of(cls, plot: Plot) -> _Scale:
         xs = [x for series in plot.series for x in series.x] + [x for x, _ in plot.marks]
         ys = [y for series in plot.series for y in series.y if y is not None and math.isfinite(y)]
+        if plot.logarithmic:
+            return cls(_decades(xs), _decades(ys), 1.0, True)
         low, high = plot.y_range or (min([0.0, *ys]), max([0.0, *ys]))
         step = _step(high - low or 1.0)
         if plot.y_range is None:
@@ -89,10 +94,18 @@ class _Scale:
         return cls((x_low, x_high if x_high > x_low else x_low + 1), (low, high), step)
 
     def x(self, value: float) -> float:
+        value = math.log10(value) if self.logarithmic else value
         return LEFT + (value - self.x_low) / (self.x_high - self.x_low) * (WIDTH - LEFT - RIGHT)
 
     def y(self, value: float) -> float:
+        value = math.log10(value) if self.logarithmic else value
         return HEIGHT - BOTTOM - (value - self.y_low) / (self.y_high - self.y_low) * (HEIGHT - TOP - BOTTOM)
+
+
+def _decades(values: Sequence[float]) -> tuple[float, float]:
+    """The powers of ten around positive numbers, as exponents."""
+    low = math.floor(math.log10(min(values, default=1.0)))
+    return low, max(math.ceil(math.log10(max(values, default=1.0)) - 1e-9), low + 1)
 
 
 def _step(span: float, ticks: int = 5) -> float:
@@ -112,6 +125,7 @@ def _axes(plot: Plot, scale: _Scale) -> Iterator[str]:
     count = round((scale.y_high - scale.y_low) / scale.y_step)
     for tick in range(count + 1):
         value = scale.y_low + tick * scale.y_step
+        value = 10.0**value if scale.logarithmic else value
         y = scale.y(value)
         yield f'<line x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
         yield f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(value)}</text>'
@@ -130,6 +144,10 @@ def _axes(plot: Plot, scale: _Scale) -> Iterator[str]:
 def _x_ticks(plot: Plot, scale: _Scale) -> Iterator[tuple[float, str]]:
     if plot.x_names:
         yield from enumerate(plot.x_names)
+        return
+    if scale.logarithmic:
+        exponents = range(int(scale.x_low), int(scale.x_high) + 1)
+        yield from ((10.0**exponent, _number(10.0**exponent)) for exponent in exponents)
         return
     step = _step(scale.x_high - scale.x_low)
     first = math.ceil(scale.x_low / step - 1e-9)

@@ -1,0 +1,103 @@
+"""Boundaries of the words for the best F1 and the best F0.5, found by document labels alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exaudit.data.document import Document
+from exaudit.head.confidence import Confidence
+from exaudit.head.network import Head, class_scores
+from exaudit.metrics import expected_offset, stable_offset
+from exaudit.model.erasure import Eraser
+from exaudit.model.sweep import EFFECTS, Sweep
+
+__all__ = ["BETAS", "Known", "Scores", "choices", "negative_boundary"]
+
+BETAS = {"f1": 1.0, "f0.5": 0.5}
+# Of the words that carry the label, a student's lessons hold those that its teachers needed, which is a part of them:
+# who minds misses as much as false alarms takes it to be a small one.
+LABELLED = {"f1": 1 / 3, "f0.5": 2 / 3}
+
+Scores = Sequence[NDArray[np.floating]]
+
+
+@dataclass(frozen=True)
+class Known:
+    """Documents with what a model says of them and what is true."""
+
+    eraser: Eraser
+    documents: Sequence[Document]
+    scores: Scores  # of the words (N, K)
+    outputs: NDArray[np.float64]  # (D, K), less the boundaries
+    truth: NDArray[np.generic]  # (D, K)
+
+
+def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
+    """Boundaries of the words for `f1` and `f0.5`, by document labels alone; None where these tell too little.
+
+    Scores are weighed by how sure their document is. Where words were scored by a head that learnt them one by one, the
+    scores are log-odds, and the boundary is where the F-score to be expected is highest; else it is where erasing the
+    words above it takes the evidence away (`exaudit.model.sweep`).
+    """
+    if known.truth.all() or not known.truth.any():
+        return None
+    confidence = Confidence.fit(known.outputs, known.truth)
+    doubts = confidence.doubt(known.outputs)  # (D, K)
+    weighed = [own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, K) each
+    sweep = None
+    if word_odds:
+        words = np.concatenate(weighed)  # (W, K)
+        found = {
+            name: tuple(expected_offset(own, beta, LABELLED[name]) for own in words.T)
+            for name, beta in BETAS.items()
+        }
+    else:
+        sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
+        if sweep is None or not sweep.tells:
+            return None
+        found = {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
+    negative = _negative_choices(known, confidence)
+    return {
+        "confidence": confidence.to_json(),
+        "sweep": None if sweep is None else sweep.to_json(),
+        "choices": {name: {"words": list(found[name]), "negative": negative[name]} for name in BETAS},
+    }
+
+
+def _negative_choices(known: Known, confidence: Confidence) -> dict[str, float | None]:
+    """Where the words of the negative class begin, likewise. None for more than two classes, where each has words of
+    its own."""
+    head = known.eraser.head
+    if head.config.outputs != "softmax" or head.config.classes != 2:
+        return dict.fromkeys(BETAS)
+    doubts = confidence.other_doubt(known.outputs)  # (D, 1)
+    weighed = [-own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, 1) each
+    truth = 1 - np.asarray(known.truth, np.int64)  # (D, 1)
+    sweep = Sweep.over(known.eraser, known.documents, weighed, -known.outputs, truth, sign=-1)
+    if sweep is None or not sweep.tells:  # the negative class is the absence of the other
+        return {name: negative_boundary(head, weighed, known.truth, beta) for name, beta in BETAS.items()}
+    return {name: max(sweep.boundary(EFFECTS[name])[0], _idle(head)) for name in BETAS}
+
+
+def negative_boundary(head: Head, against: Scores, truth: NDArray[np.generic], beta: float) -> float | None:
+    """Where the words of the negative class begin, given s- - s+ (N, 1) of each document: where the documents are told
+    best by the largest. A word that scores higher for the positive class does not speak for the negative one, nor
+    does a word that no filter chose, and that has the bias alone.
+
+    None for more than two classes, where each has words of its own, and where the documents are all of one class.
+    """
+    if head.config.outputs != "softmax" or head.config.classes != 2 or truth.all() or not truth.any():
+        return None
+    largest = np.array([own.max() for own in against], np.float64)  # (D,)
+    return max(stable_offset(largest, np.asarray(truth[:, 0] == 0), beta), _idle(head))
+
+
+def _idle(head: Head) -> float:
+    """What a word of the negative class has to exceed at least."""
+    idle = -float(class_scores(head.bias.detach()[None], head.config.outputs)[0, 0])
+    return max(0.0, idle if head.config.pool == "max" else 0.0)
