@@ -70,7 +70,7 @@ def fit(
     recipe: Annotated[
         str,
         typer.Option(
-            help="Of limits: stable (the default), or paper, means as in the paper's code: distances of agreeing matches "
+            help="Of limits: stable (default), or paper, means as in the paper's code: distances of agreeing matches "
             "only, counts of documents with an admitted token only."
         ),
     ] = "stable",
