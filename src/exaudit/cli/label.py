@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exaudit._escape import json_text
-from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
+from exaudit.cli.auditor import admission_rule, chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
+    AdmitRule,
     Device,
     Encoder,
     Model,
@@ -50,6 +51,7 @@ def label(
             help="Warn once the documents are no longer like the reference, and mark the rest.",
         ),
     ] = False,
+    admit_rule: AdmitRule = None,
     support: SupportAt = None,
     stream: Stream = False,
     device: Device = "auto",
@@ -64,7 +66,7 @@ def label(
     from exaudit.cli.outputs import check_output, output
     from exaudit.model.folder import load_model
 
-    chosen = chosen_rule(rule, knn)
+    chosen, admitting = chosen_rule(rule, knn), admission_rule(admit, admit_rule)
     check_output(out, model, support, file, reading.token_labels)
     documents = reading.iterate(file)
     if chosen is None and not admit:
@@ -81,10 +83,13 @@ def label(
     with opened(
         model, support, device=device, encoder=encoder, precision=precision, stream=stream
     ) as auditor:
-        stale = auditor.staleness() if admit else None
+        promising = auditor.promises(admitting)
+        if promising and (change := auditor.check_promise(keep=False)):
+            say(change)
+        stale = auditor.staleness() if admit and not promising else None
         watch = _watch(auditor) if watch_drift else None
         told = with_notes(auditor.model, documents)
-        labelled = auditor.iter_label(told, rule=chosen, admit=admit, nearest=True)
+        labelled = auditor.iter_label(told, rule=chosen, admit=admitting, nearest=True)
         with output(out) as stream_out:
             for audited in labelled:
                 if stale is not None:
@@ -93,6 +98,9 @@ def label(
             auditor.wait_verified()  # before a file is put in its place
         if stale is not None:
             say(stale.render())
+        if promising and auditor.promise is not None:
+            for sentence in auditor.promise.sentences(auditor.labels):
+                say(sentence)
 
 
 def _watch(auditor: Auditor) -> DriftWatch:
