@@ -15,8 +15,8 @@ import numpy as np
 
 from exaudit.audit import edits
 from exaudit.audit.audited import AuditedScores, Rule, check_rule
-from exaudit.audit.drift import COMMAND, RATE, Drift, DriftReference, check_enough, check_rate, find_drift
 from exaudit.audit.calibration import made_for, refuse_seen, seen_in
+from exaudit.audit.drift import COMMAND, RATE, Drift, DriftReference, check_enough, check_rate, find_drift
 from exaudit.audit.evidence import Evidence, FoundExemplars
 from exaudit.audit.fitted import FittedAdmission, FittedKNN, Searched
 from exaudit.audit.index import ExemplarIndex
