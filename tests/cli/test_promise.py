@@ -47,6 +47,29 @@ def test_promise_label_show_and_edit(calibration: Path, cli: Cli, capsys: pytest
     assert "Admitted documents by predicted class" in page
 
 
+def test_drift_takes_the_promise_back(
+    calibration: Path, cli: Cli, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli("admission", "fit", "model", FILE, "--risk", "0.4", "--confidence", "0.8")
+    strange = [{"id": f"s{n}", "text": "zyx qwv bcd " * 30} for n in range(60)]
+    like = (calibration / NEW).read_text()
+    Path("both.jsonl").write_text(like + "".join(json.dumps(each) + "\n" for each in strange))
+    capsys.readouterr()
+    assert run(["label", "model", "both.jsonl", "--admit"]) == 0
+    told = capsys.readouterr()
+    lines = [json.loads(line) for line in told.out.splitlines()]
+    since = ["drift" in line for line in lines].index(True)
+    assert len(like.splitlines()) <= since < len(lines) - 1
+    assert all(line["promise"]["withdrawn"] is None for line in lines[:since])
+    for line in lines[since:]:
+        assert line["promise"]["withdrawn"] == line["drift"]
+        assert not line["admitted"]
+        assert line["reason"] == f"the promise is withdrawn: {line['drift']}"
+        assert not any(token.get("admitted") for token in line["tokens"])
+    assert "the promise is withdrawn: of the last" in told.err
+    assert "at most 40% are wrong" not in told.err
+
+
 def test_more_documents_keep_the_goal(calibration: Path, cli: Cli) -> None:
     lines = (calibration / FILE).read_text().splitlines(keepends=True)
     Path("first.jsonl").write_text("".join(lines[:300]))

@@ -117,7 +117,8 @@ def fit(
     documents = reading.read(file, need_labels=True)
     with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
         if rule == "promise":
-            auditor.fit_promise(documents, goal, add=add)
+            made = auditor.fit_promise(documents, goal, add=add)
+            auditor.fit_drift(made.calibration)  # what new documents are to be like, for the promise to hold
             _print_promise(auditor, as_json)
             return
         fitted = auditor.fit_admission(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -61,7 +61,8 @@ def label(
     """Write one JSON object a document: its decision and score, and those of every word.
 
     With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set. With
-    --watch-drift, answers from where drift was noticed have the reason as their `drift`.
+    --watch-drift, answers from where drift was noticed have the reason as their `drift`. A promise about the answers
+    that --admit lets through is taken back by drift, which is then watched for in any case: nothing more is admitted.
     """
     from exaudit.cli.outputs import check_output, output
     from exaudit.model.folder import load_model
@@ -87,7 +88,7 @@ def label(
         if promising and (change := auditor.check_promise(keep=False)):
             say(change)
         stale = auditor.staleness() if admit and not promising else None
-        watch = _watch(auditor) if watch_drift else None
+        watch = _watch(auditor) if watch_drift or promising else None
         told = with_notes(auditor.model, documents)
         labelled = auditor.iter_label(told, rule=chosen, admit=admitting, nearest=True)
         with output(out) as stream_out:
@@ -99,7 +100,10 @@ def label(
         if stale is not None:
             say(stale.render())
         if promising and auditor.promise is not None:
-            for sentence in auditor.promise.sentences(auditor.labels):
+            promise = auditor.promise
+            if watch is not None and watch.detected:
+                promise = promise.withdrawn(f"{watch.reason}, by document {watch.since:,}")
+            for sentence in promise.sentences(auditor.labels):
                 say(sentence)
 
 
@@ -119,4 +123,14 @@ def _line(scores: Scores, labels: LabelSet, watch: DriftWatch | None) -> str:
         )
     if watch is not None and watch.detected:
         line["drift"] = watch.reason
+        if line.get("promise") is not None:
+            _withdraw(line, watch.reason)
     return json_text(line) + "\n"
+
+
+def _withdraw(line: dict[str, Any], reason: str | None) -> None:
+    """Admit nothing more: what was promised was about documents like those of the reference."""
+    line["promise"] = {**line["promise"], "withdrawn": reason}
+    for answer in (line, *line["tokens"]):
+        if answer.get("admitted") is not None:
+            answer |= {"admitted": False, "reason": f"the promise is withdrawn: {reason}"}
