@@ -34,7 +34,7 @@ from exaudit.decide.risk import Goal
 from exaudit.experiments.corpora import read_reviews, read_tweets
 
 CALIBRATION, NEW, OTHERS, SPLITS = 1000, 300, 600, 20
-GOALS = (Goal(0.05), Goal(0.1))
+GOALS = (Goal(0.05), Goal(0.1), Goal(0.2))
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
