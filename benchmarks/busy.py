@@ -8,7 +8,8 @@ busy_ratio          our time beside so many competitors, over our time alone; fa
 spinning_ratio      the same for threads that spin while they wait, as those of OpenMP do unless they are told not to
 passive_over_active our time alone over that of spinning threads alone: what sleeping costs where nobody else works
 
-Times alone are the least of the rounds, those beside others the median. Both kinds of threads, and all numbers of competitors, take turns in every round. Nothing else should run meanwhile.
+Times alone are the least of the rounds, those beside others the median. Both kinds of threads, and all numbers of
+competitors, take turns in every round. Nothing else should run meanwhile.
 """
 
 from __future__ import annotations
