@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
@@ -23,8 +22,6 @@ from exaudit.serve.state import ConflictError
 from exaudit.serve.workbench import NotFoundError, Workbench
 
 __all__ = ["create_app"]
-
-log = logging.getLogger("exaudit.serve")
 
 
 class Refusal(BaseModel):
@@ -106,11 +103,6 @@ def _answer_errors(app: FastAPI, bench: Workbench) -> None:
     @app.exception_handler(HTTPException)
     async def stopped(_: Request, error: HTTPException) -> JSONResponse:
         return JSONResponse({"error": str(error.detail)}, error.status_code, headers=error.headers)
-
-    @app.exception_handler(Exception)
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return JSONResponse({"error": "an internal error; the terminal of `exaudit serve` has more"}, 500)
 
 
 def plain(message: str, bench: Workbench) -> str:

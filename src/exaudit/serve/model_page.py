@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Path
+from markupsafe import Markup
 from pydantic import BaseModel, Field
 
 from exaudit.audit.staleness import limits_text
@@ -12,9 +13,10 @@ from exaudit.errors import DataError, SupportError
 from exaudit.model.card import card
 from exaudit.model.folder import read_description
 from exaudit.serve.label import JobView, job_view
+from exaudit.serve.markdown import to_html
 from exaudit.serve.workbench import NotFoundError, Workbench
 
-__all__ = ["ModelView", "jobs_router", "model_view", "router"]
+__all__ = ["ModelView", "card_of", "jobs_router", "model_view", "router"]
 
 
 class KNNView(BaseModel):
@@ -140,6 +142,6 @@ def model_view(bench: Workbench) -> ModelView:
     )
 
 
-def card_of(bench: Workbench) -> str:
-    """The model card, as Markdown."""
-    return card(read_description(bench.folder))
+def card_of(bench: Workbench) -> Markup:
+    """The model card."""
+    return to_html(card(read_description(bench.folder)))

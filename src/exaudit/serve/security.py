@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
@@ -17,6 +18,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["COOKIE", "CSRF_HEADER", "LOCAL", "Guard"]
+
+log = logging.getLogger("exaudit.serve")
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 COOKIE = "exaudit_token"
@@ -80,6 +83,9 @@ class Guard:
             await self.app(scope, _counted(receive, limit), shown)
         except TooLargeError:
             await _answer(shown, 413, f"the request is larger than {limit >> 20} MiB")
+        except Exception:
+            log.exception("%s %s failed", scope["method"], scope["path"])
+            await _answer(shown, 500, "an internal error; the terminal of `exaudit serve` has more")
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         host = headers.get("host", "")

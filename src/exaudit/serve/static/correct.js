@@ -1,6 +1,6 @@
 // The page Correct: the support set, one of its documents, and its history.
 import { api, query } from "./api.js";
-import { $, failed, make, named } from "./dom.js";
+import { $, failed, fill, make, named } from "./dom.js";
 import { openEdit, step } from "./edit.js";
 import { seeVersion, watch } from "./shell.js";
 
@@ -8,11 +8,11 @@ async function show() {
   const support = await api("/api/support?count=200");
   seeVersion(support.version);
   const figures = { documents: support.documents, exemplars: support.exemplars, edits: Math.max(0, support.version) };
-  $("support-figures").replaceChildren(...(support.exists ? Object.entries(figures).map(([name, value]) =>
+  fill($("support-figures"), ...(support.exists ? Object.entries(figures).map(([name, value]) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, value.toLocaleString("en")))) : []));
   $("undo").disabled = !support.can_undo;
   $("redo").disabled = !support.can_redo;
-  $("history").replaceChildren(...support.history.map((edit) => make("tr", {},
+  fill($("history"), ...support.history.map((edit) => make("tr", {},
     make("td", { class: "n" }, edit.number), make("td", { dir: "auto" }, edit.what), make("td", { dir: "auto" }, edit.why || "–"),
     make("td", {}, edit.who), make("td", { class: "dim" }, edit.when.slice(0, 16).replace("T", " ")),
     make("td", {}, make("code", {}, edit.version.slice(0, 8))))));
@@ -22,7 +22,7 @@ async function find(id) {
   const found = await api(`/api/support/document?${query({ id })}`);
   const binary = found.label.length === 1;
   const edit = (kind) => () => openEdit(kind, { id: found.id, label: found.label });
-  $("found-document").replaceChildren(
+  fill($("found-document"),
     make("p", {}, make("bdi", { class: "dim id" }, found.id), " ", make("span", { class: "tag" }, make("bdi", {}, named(found.label)))),
     make("p", { class: "words small", dir: "auto" }, found.tokens.map((token, n) => [
       make("span", { class: binary && found.word_labels[n] === 1 ? "w t" : "w" }, token), " "])),
@@ -36,7 +36,7 @@ $("find").addEventListener("submit", (event) => {
 });
 $("undo").addEventListener("click", () => step("undo"));
 $("redo").addEventListener("click", () => step("redo"));
-document.addEventListener("exaudit:edited", () => { show().catch(failed); $("found-document").replaceChildren(); });
+document.addEventListener("exaudit:edited", () => { show().catch(failed); fill($("found-document")); });
 const build = $("build");
 if (build) build.addEventListener("click", async () => {
   build.disabled = true;

@@ -16,12 +16,15 @@ export function make(tag, attributes = {}, ...children) {
     else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of children.flat()) {
+  for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
     element.append(child instanceof Node ? child : visible(child));
   }
   return element;
 }
+
+// In place of what an element holds; what is false or missing is left out.
+export const fill = (element, ...children) => element.replaceChildren(...make("div", {}, ...children).childNodes);
 
 export const $ = (id) => document.getElementById(id);
 export const setup = JSON.parse($("setup").textContent);

@@ -1,6 +1,6 @@
 // One dialog for every edit of the support set: what, a preview of what would flip, why, and only then save.
 import { api, finished } from "./api.js";
-import { $, counted, failed, make, named, notify, setup } from "./dom.js";
+import { $, counted, failed, fill, make, named, notify, setup } from "./dom.js";
 import { follow, seeVersion, version } from "./shell.js";
 
 const dialog = $("edit");
@@ -30,7 +30,7 @@ function choices(title, selected, change, { none = null, unknown = false } = {})
 
 async function preview() {
   const mine = ++trial;
-  $("edit-flips").replaceChildren();
+  fill($("edit-flips"));
   $("edit-save").disabled = !now.ready();
   if (!now.ready()) { $("edit-summary").textContent = "Choose a label to see."; return; }
   $("edit-summary").textContent = "Looking…";
@@ -46,7 +46,7 @@ async function preview() {
     $("edit-summary").textContent = !found.documents ? "No file is open, so there is nothing to compare." :
       found.count ? `By ${rule}, ${counted(found.count, "word")} of ${found.words.toLocaleString("en")} would flip:` :
         `By ${rule}, no decision on ${counted(found.documents, "document")} would flip.`;
-    $("edit-flips").replaceChildren(...found.flips.slice(0, 50).map((flip) => make("li", {},
+    fill($("edit-flips"), ...found.flips.slice(0, 50).map((flip) => make("li", {},
       make("b", {}, make("bdi", {}, flip.word)), " ", make("span", { class: "dim" }, named(flip.before)), " → ",
       make("span", { class: "tag yes" }, named(flip.after)), " ", make("bdi", { class: "dim" }, flip.id))));
   } catch (error) {
@@ -96,8 +96,8 @@ export function openEdit(kind, { id, position, word, label = [], wordLabel = nul
       setup.kind === "multilabel" ? { none: "none of them" } : {}));
   }
   now = { edit, ready, rule: rule === "model" ? null : rule };
-  $("edit-what").replaceChildren(what);
-  $("edit-fields").replaceChildren(...fields);
+  fill($("edit-what"), what);
+  fill($("edit-fields"), ...fields);
   $("edit-reason").value = "";
   dialog.showModal();
   preview();

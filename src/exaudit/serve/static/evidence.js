@@ -1,5 +1,5 @@
 // Why a word was decided as it was: its exemplars, and the sum over them, drawn so that the bars add up.
-import { $, make, named, setup, signed } from "./dom.js";
+import { $, fill, make, named, setup, signed } from "./dom.js";
 
 const WIDTH = 380, LEFT = 34, RIGHT = 62, ROW = 20;
 
@@ -47,15 +47,14 @@ function gauge(found) {
 }
 
 function exemplar(one, n, found, edit) {
-  const binary = setup.kind === "binary";
-  const agrees = binary ? one.label.includes(found.about) : one.label.includes(found.about);
+  const agrees = one.label.includes(found.about);
   const sentence = make("p", { class: "sentence", dir: "auto" }, one.cut[0] && "… ", one.before.join(" "), " ",
     make("mark", { class: one.predicted ? "w f s3" : "w plain" }, one.word), " ", one.after.join(" "), one.cut[1] && " …");
   const facts = make("p", { class: "facts" },
     make("span", {}, "distance ", make("b", {}, one.distance.toFixed(2))),
     one.weight !== null && make("span", {}, "weight ", make("b", {}, one.weight.toFixed(3))),
     make("span", {}, "model ", make("b", {}, signed(one.score))),
-    make("span", { class: agrees ? "tag yes" : "tag no" }, make("bdi", {}, named(one.label))),
+    make("span", { class: agrees ? "tag yes" : "tag no" }, "document: ", make("bdi", {}, named(one.label))),
     one.word_label !== null && make("span", { class: "tag" }, one.word_label ? "word: yes" : "word: no"));
   const act = (kind) => () => edit(kind, one, found);
   return make("li", {}, make("span", { class: "rank" }, n + 1), make("div", {}, sentence, facts,
@@ -69,7 +68,7 @@ function exemplar(one, n, found, edit) {
 export function showEvidence(found, { edit, about }) {
   const says = found.output === null ? null : found.output > found.offset;
   const title = $("evidence-title");
-  title.replaceChildren("“", make("bdi", {}, found.token), "”");
+  fill(title, "“", make("bdi", {}, found.token), "”");
   const lines = [make("p", { class: "claim" },
     "The model ", make("b", {}, found.flagged ? "flags" : "does not flag"), " it for ", make("bdi", {}, found.about),
     ` (${signed(found.score)}).`,
@@ -86,5 +85,5 @@ export function showEvidence(found, { edit, about }) {
   if (found.limit !== null) lines.push(make("h3", {}, "Distance of the nearest exemplar"), gauge(found));
   lines.push(make("h3", {}, "Exemplars, nearest first"),
     make("ol", { class: "exemplars" }, found.exemplars.map((one, n) => exemplar(one, n, found, edit))));
-  $("evidence-body").replaceChildren(...lines);
+  fill($("evidence-body"), ...lines);
 }

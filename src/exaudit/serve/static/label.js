@@ -1,6 +1,6 @@
 // The page Label: a text or the documents of a file, the words of one of them, and the evidence for a word.
 import { api, query } from "./api.js";
-import { $, counted, failed, make, named, notify, setup, signed } from "./dom.js";
+import { $, counted, failed, fill, make, named, notify, setup, signed } from "./dom.js";
 import { openEdit } from "./edit.js";
 import { showEvidence } from "./evidence.js";
 import { seeVersion, watch } from "./shell.js";
@@ -36,7 +36,7 @@ async function list({ first = false } = {}) {
   try {
     const found = await api(`/api/file/documents?${query({ ...values, start: state.start, count: PER_PAGE })}`, { signal: listing.signal });
     state.total = found.total;
-    $("documents").replaceChildren(...found.documents.map(row));
+    fill($("documents"), ...found.documents.map(row));
     $("found").textContent = counted(found.total, "document");
     const last = Math.max(1, Math.ceil(found.total / PER_PAGE));
     $("page").textContent = `${state.start / PER_PAGE + 1} of ${last}`;
@@ -54,7 +54,7 @@ async function showFile({ first = false } = {}) {
   for (const part of [form, $("documents"), $("found"), document.querySelector(".pager")]) part.hidden = !open;
   for (const part of form.querySelectorAll("[data-needs]"))
     part.hidden = !(part.dataset.needs === "truth" ? file.has_truth : file.has_admission);
-  $("open-file").replaceChildren(...(open ? [make("span", { class: "dim" }, "File"), " ", make("bdi", {}, file.name)] : []));
+  fill($("open-file"), ...(open ? [make("span", { class: "dim" }, "File"), " ", make("bdi", {}, file.name)] : []));
   state.shares = {};
   if (open) await list({ first });
 }
@@ -97,13 +97,13 @@ function showView(view) {
   if (fresh) { state.moves = view.classes.map(() => 0); state.word = null; words.show(view.tokens, view.gaps); }
   $("document-empty").hidden = true;
   $("document").hidden = false;
-  $("document-id").replaceChildren(view.place === null ? "Your text" : make("bdi", {}, view.id), ` · ${counted(view.tokens.length, "word")}`);
+  fill($("document-id"), view.place === null ? "Your text" : make("bdi", {}, view.id), ` · ${counted(view.tokens.length, "word")}`);
   const output = view.outputs[Math.max(0, setup.kind === "binary" ? 0 : view.classes.indexOf(view.decided[0]))];
-  $("decision").replaceChildren(make("bdi", {}, named(view.decided)), " ",
+  fill($("decision"), make("bdi", {}, named(view.decided)), " ",
     make("span", { class: "score" }, setup.kind === "multilabel" && !view.decided.length ? "" : signed(output)),
     view.wrong === true && make("span", { class: "tag wrong" }, "✗ truly ", make("bdi", {}, named(view.truth))),
     view.wrong === false && make("span", { class: "tag right" }, "✓ right"));
-  $("admission").replaceChildren(...(view.admitted === null ? [] : view.admitted ?
+  fill($("admission"), ...(view.admitted === null ? [] : view.admitted ?
     [make("span", { class: "admitted" }, make("b", {}, "Admitted"), ": the answer may be relied on.")] :
     [make("span", { class: "refusal" }, make("b", {}, "Refused"), ": ", view.reason || "do not rely on this answer")]));
   showRules();
@@ -115,7 +115,7 @@ function showView(view) {
 
 function showRules() {
   const legend = $("rules").querySelector("legend");
-  $("rules").replaceChildren(legend, ...Object.entries(RULES).map(([rule, name]) => {
+  fill($("rules"), legend, Object.entries(RULES).map(([rule, name]) => {
     const why = state.view.rules[rule];
     return make("label", { title: why || false, class: why ? "off" : false },
       make("input", { type: "radio", name: "rule", value: rule, checked: rule === state.rule, disabled: why !== null,
@@ -203,7 +203,7 @@ async function chooseWord(n, about = null) {
   state.about = about;
   words.select(n);
   if (state.view.rules.exag !== null) {
-    $("evidence-body").replaceChildren(make("div", { class: "empty" }, make("p", {}, "There is no support set yet. ",
+    fill($("evidence-body"), make("div", { class: "empty" }, make("p", {}, "There is no support set yet. ",
       make("a", { href: "/correct" }, "Build one"), " to see examples.")));
     return;
   }
@@ -230,7 +230,7 @@ async function openPlace(place, { word = null } = {}) {
 
 function clearEvidence() {
   $("evidence-title").textContent = "Evidence";
-  $("evidence-body").replaceChildren(make("div", { class: "empty" }, make("p", {}, "Choose a word to see the examples behind its decision.")));
+  fill($("evidence-body"), make("div", { class: "empty" }, make("p", {}, "Choose a word to see the examples behind its decision.")));
 }
 
 async function refresh() {

@@ -1,6 +1,6 @@
 // The page Mark: words by mouse or keyboard, in documents that tell most about the boundary.
 import { api } from "./api.js";
-import { $, counted, failed, make, notify, setup, signed } from "./dom.js";
+import { $, counted, failed, fill, make, notify, setup, signed } from "./dom.js";
 import { Words } from "./words.js";
 
 const state = { found: null, at: 0, marks: [], by: 0 };
@@ -56,8 +56,9 @@ function show() {
   $("marked-progress").max = needed;
   $("marked-progress").value = Math.min(marked, needed);
   $("marked-count").textContent = marked < needed ? `${marked} of ${needed} documents marked` : `${counted(marked, "document")} marked`;
+  if (marked < needed) fill($("boundary-result"), make("p", { class: "dim" }, `Mark ${counted(needed - marked, "more document")} to see it.`));
   $("boundary-try").disabled = $("boundary-set").disabled = marked < needed;
-  $("mark-list").replaceChildren(...state.found.documents.map((each, n) => make("li", {}, make("button", {
+  fill($("mark-list"), ...state.found.documents.map((each, n) => make("li", {}, make("button", {
     type: "button", class: each.marks ? "done" : "", "aria-current": n === state.at ? "true" : false,
     "aria-label": `Document ${n + 1}${each.marks ? ", marked" : ""}`, onclick: () => go(n) }, each.marks ? "✓" : n + 1))));
 }
@@ -110,11 +111,11 @@ const figure = (value) => (value ? `${value.value.toFixed(2)} (${value.low.toFix
 const plain = (value) => (value === null ? "–" : value.toFixed(2));
 
 async function boundary(saving) {
-  $("boundary-result").replaceChildren(make("p", { class: "dim" }, "Looking…"));
+  fill($("boundary-result"), make("p", { class: "dim" }, "Looking…"));
   try {
     const found = await api("/api/marks/boundary", { method: "POST", json: { beta: Number($("beta").value), save: saving } });
     const head = ["Class", "boundary now", "by the marks", "precision now", "to expect", "recall now", "to expect"];
-    $("boundary-result").replaceChildren(
+    fill($("boundary-result"),
       make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Boundary" }, make("table", {}, make("thead", {}, make("tr", {}, head.map((name, n) => make("th", { scope: "col", class: n ? "n" : false }, name)))),
         make("tbody", {}, found.classes.map((own) => make("tr", {}, make("td", { dir: "auto" }, own.name),
           make("td", { class: "n" }, signed(own.before)), make("td", { class: "n" }, make("b", {}, signed(own.after))),
@@ -124,7 +125,7 @@ async function boundary(saving) {
         found.classes.some((own) => own.smoothing > 1) && " Phrases are marked, so scores are averaged over some words.",
         found.knn && ` The K-NN: ${found.knn}.`));
     if (saving) { notify("The boundary is set, and kept in the model folder."); $("boundary-undo").hidden = false; await load(); }
-  } catch (error) { $("boundary-result").replaceChildren(); failed(error); }
+  } catch (error) { fill($("boundary-result")); failed(error); }
 }
 $("boundary-try").addEventListener("click", () => boundary(false));
 $("boundary-set").addEventListener("click", () => boundary(true));
@@ -133,7 +134,7 @@ $("boundary-undo").addEventListener("click", async () => {
     await api("/api/marks/boundary/undo", { method: "POST" });
     notify("The boundary is the one before again.");
     $("boundary-undo").hidden = true;
-    $("boundary-result").replaceChildren();
+    fill($("boundary-result"));
     await load();
   } catch (error) { failed(error); }
 });
@@ -149,10 +150,10 @@ async function load() {
   if (file.name === null) return;
   state.found = await api("/api/marks");
   const { classes } = state.found;
-  $("carry").replaceChildren(...(classes.length === 1 ? [make("b", {}, make("bdi", {}, classes[0]))] : ["a class"]));
+  fill($("carry"), ...(classes.length === 1 ? [make("b", {}, make("bdi", {}, classes[0]))] : ["a class"]));
   const legend = $("mark-classes").querySelector("legend");
   $("mark-classes").hidden = classes.length === 1;
-  $("mark-classes").replaceChildren(legend, ...classes.map((name, c) => make("label", { class: `c${c % 8}` },
+  fill($("mark-classes"), legend, ...classes.map((name, c) => make("label", { class: `c${c % 8}` },
     make("input", { type: "radio", name: "mark-class", value: c, checked: c === state.by, onchange: () => by(c) }),
     make("bdi", {}, name), c < 9 && make("kbd", {}, c + 1))));
   const model = await api("/api/model");

@@ -1,6 +1,6 @@
 // The page Queue: one document after another, decided with the keyboard.
 import { api } from "./api.js";
-import { $, counted, failed, make, named, notify, setup, signed } from "./dom.js";
+import { $, counted, failed, fill, make, named, notify, setup, signed } from "./dom.js";
 import { follow, seeVersion, version } from "./shell.js";
 import { flags, strength, Words } from "./words.js";
 
@@ -21,12 +21,12 @@ async function show() {
   const one = current();
   $("queue").hidden = !one;
   $("empty").hidden = Boolean(one);
-  if (!one) { $("empty").replaceChildren(make("p", {}, "Nothing waits here.")); return; }
+  if (!one) { fill($("empty"), make("p", {}, "Nothing waits here.")); return; }
   const view = await api(`/api/file/documents/${one.place}`);
   state.view = view;
   seeVersion(view.version);
-  $("queue-title").replaceChildren(`${state.at + 1} of ${state.queue.documents.length} `, make("bdi", { class: "dim id" }, view.id));
-  $("queue-said").replaceChildren("The model says ", make("b", {}, make("bdi", {}, named(view.decided))), ` (${signed(Math.max(...view.outputs))})`);
+  fill($("queue-title"), `${state.at + 1} of ${state.queue.documents.length} `, make("bdi", { class: "dim id" }, view.id));
+  fill($("queue-said"), "The model says ", make("b", {}, make("bdi", {}, named(view.decided))), ` (${signed(Math.max(...view.outputs))})`);
   $("queue-reason").textContent = view.reason ? `Refused: ${view.reason}` : "";
   $("queue-evidence").href = `/?place=${one.place}`;
   words.show(view.tokens, view.gaps);
@@ -38,7 +38,7 @@ async function show() {
 
 function choices() {
   const one = current(), { names, several } = state.queue;
-  $("queue-choices").replaceChildren(...names.map((name, n) => make("button", { type: "button",
+  fill($("queue-choices"), ...names.map((name, n) => make("button", { type: "button",
     "aria-pressed": several ? state.chosen.has(name) : Boolean(one.decision && one.decision.label.includes(name)),
     onclick: () => choose(name) }, make("bdi", {}, name), n < 9 && make("kbd", {}, n + 1))));
   $("enter-does").textContent = several ? "save these labels" : "agree with the model";
@@ -112,7 +112,7 @@ async function load() {
   const file = await api("/api/file");
   if (file.name === null) {
     $("empty").hidden = false;
-    $("empty").replaceChildren(make("p", {}, "Open a file first, on the page ", make("a", { href: "/" }, "Label"), "."));
+    fill($("empty"), make("p", {}, "Open a file first, on the page ", make("a", { href: "/" }, "Label"), "."));
     return;
   }
   state.queue = await api("/api/queue");

@@ -41,7 +41,9 @@ export class Words {
     });
     parts.append(visible(gaps[tokens.length]));
     this.at = 0;
+    this.box.removeAttribute("dir"); // else the browser looks for the direction once for each of thousands of words
     this.box.replaceChildren(parts);
+    this.box.dir = "auto";
     if (this.choose && this.spans.length) {
       this.spans.forEach((span) => { span.tabIndex = -1; });
       this.spans[0].tabIndex = 0;
