@@ -260,14 +260,15 @@ def test_a_file_of_2000_documents_some_of_them_odd(
     page: Page, serve: Serve, splits: dict[str, list[Document]], tmp_path: Path
 ) -> None:
     _, client = serve()
+    words = [token for document in splits["train"] for token in document.tokens]
     texts = [
-        f"{' '.join(document.tokens[:5])} {n}" for n, document in enumerate((splits["train"] * 7)[:1996])
+        f"{' '.join(document.tokens[:5])} #{n}" for n, document in enumerate((splits["train"] * 7)[:1996])
     ]
     odd = [
         NASTY,
         "هذا الكتاب رائع جدا والقصة جميلة",
         "这本书 非常 精彩 值得 一读",
-        " ".join(f"w{n}" for n in range(20_000)),
+        " ".join((words * 3)[:20_000]),
     ]
     with open(tmp_path / "odd.jsonl", "w", encoding="utf-8") as file:
         for n, text in enumerate([*odd, *texts]):
@@ -276,26 +277,26 @@ def test_a_file_of_2000_documents_some_of_them_odd(
     page.locator("#tab-file").click()
     page.locator("#upload").set_input_files(tmp_path / "odd.jsonl")
     expect(page.locator("#found")).to_have_text("2,000 documents", timeout=60_000)
-    words = page.locator("#words")
-    expect(words).to_contain_text('<script>document.title = "broken"</script> "quotes"')
-    expect(words).to_contain_text("\\u202e")
+    shown = page.locator("#words")
+    expect(shown).to_contain_text('<script>document.title = "broken"</script> "quotes"')
+    expect(shown).to_contain_text("\\u202e")
     assert page.title() == "Label · exaudit"
     assert page.locator("#words script, #words img").count() == 0
     page.locator(".document").nth(1).click()
-    expect(words).to_contain_text("رائع")
-    assert words.evaluate("e => getComputedStyle(e).direction") == "rtl"
+    expect(shown).to_contain_text("رائع")
+    assert shown.evaluate("e => getComputedStyle(e).direction") == "rtl"
     page.locator("#words .w").first.focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator('#words .w[data-n="1"]')).to_be_focused()
     page.locator(".document").nth(2).click()
-    expect(words).to_contain_text("精彩")
+    expect(shown).to_contain_text("精彩")
     page.locator(".document").nth(3).click()
     expect(page.locator("#document-id")).to_contain_text("20,000 words")
     page.locator('#words .w[data-n="1"]').click()
     expect(page.locator(".exemplars li").first).to_be_visible()
     page.locator("#on").click()
     expect(page.locator("#page")).to_have_text("2 of 100")
-    page.get_by_label("Search").fill("1999")
+    page.get_by_label("Search").fill("#1995")
     expect(page.locator("#found")).to_have_text("1 document")
     page.locator("#close-file").click()
     expect(page.locator("#no-file")).to_be_visible()

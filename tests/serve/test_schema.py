@@ -8,9 +8,9 @@ import warnings
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
-from webclient import CSRF, Client
 
 from exaudit.serve.workbench import Workbench
+from webclient import CSRF, Client
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of packages that it brings
@@ -18,7 +18,7 @@ with warnings.catch_warnings():
 
 LONG_WORK = ("/api/support/build", "/api/model/refit")
 EXAMPLES = settings(
-    max_examples=10,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     database=None,
