@@ -65,7 +65,9 @@ def demo_model(
             auditor.build(splits["train"], author="demo", reason="the reviews that the model was trained on")
             tell("the K-NN and the admission limits are fitted")
             auditor.fit_knn(splits["dev"])
-            auditor.fit_admission(splits["dev"])
+            auditor.fit_admission(
+                splits["dev"], quantile=0.9
+            )  # so that the queue is one, and not all of the file
         put_folder(draft / "model", place, replace=True)
     return place
 

@@ -29,7 +29,6 @@ Place = Annotated[int, Path(ge=0, lt=2**31, description="of a document in the op
 
 class TextToLabel(BaseModel):
     text: Text
-    evidence: bool = Field(True, description="also look into the support set, for rules, K-NN and admission")
 
 
 class JobView(BaseModel):

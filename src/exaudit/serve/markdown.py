@@ -36,7 +36,7 @@ def to_html(text: str) -> Markup:
             parts.append(_table(lines))
         elif kind == "text":
             parts.append(f"<p>{_inline(' '.join(lines))}</p>")
-    return Markup("\n".join(parts))
+    return Markup("".join(parts))
 
 
 def _kind(line: str) -> str:

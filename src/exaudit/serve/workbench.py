@@ -65,6 +65,7 @@ class Workbench:
         self.file: OpenFile | None = None
         self.opening: Job | None = None
         self._texts: OrderedDict[str, Look] = OrderedDict()
+        self._word_labels = (-1, False)  # of an edit of the support set: whether any word is labelled
         self._lock = threading.Lock()
         self._batcher: Batcher[Look] = Batcher(self._look_up)
 
@@ -97,13 +98,20 @@ class Workbench:
         if not self.has_support or not len(self.auditor.support):
             why = "there is no support set yet"
             return {"model": None, "exag": why, "exat": why, "knn": why}
-        labelled = bool(self.auditor.support.exemplars(vectors=False).token_labels.any())
         return {
             "model": None,
             "exag": None,
-            "exat": None if labelled else "no word of the support set is labelled",
+            "exat": None if self._has_word_labels() else "no word of the support set is labelled",
             "knn": self._why_no_knn(),
         }
+
+    def _has_word_labels(self) -> bool:
+        """Whether any word of the support set is labelled; looked at once for each of its versions."""
+        support = self.auditor.support
+        if self._word_labels[0] != support.number:
+            found = bool(support.exemplars(vectors=False).token_labels.any())
+            self._word_labels = support.number, found
+        return self._word_labels[1]
 
     def _why_no_knn(self) -> str | None:
         knn = self.auditor.knn

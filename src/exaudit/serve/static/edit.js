@@ -100,6 +100,8 @@ export function openEdit(kind, { id, position, word, label = [], wordLabel = nul
   fill($("edit-fields"), ...fields);
   $("edit-reason").value = "";
   dialog.showModal();
+  const chosen = dialog.querySelector("input:checked");
+  if (chosen) chosen.focus();
   preview();
 }
 
