@@ -29,7 +29,10 @@ export const fill = (element, ...children) => element.replaceChildren(...make("d
 export const $ = (id) => document.getElementById(id);
 export const setup = JSON.parse($("setup").textContent);
 export const named = (names) => (names.length ? names.join(" + ") : "none");
-export const signed = (value, digits = 2) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
+export const signed = (value, digits = 2) => {
+  const size = Math.abs(value).toFixed(digits);
+  return (value < 0 && Number(size) ? "−" : "+") + size;
+};
 export const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
 export function notify(text, { error = false, action } = {}) {
