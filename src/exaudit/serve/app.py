@@ -89,7 +89,7 @@ def _answer_errors(app: FastAPI, bench: Workbench) -> None:
     @app.exception_handler(ExauditError)
     async def refused(_: Request, error: ExauditError) -> JSONResponse:
         status = 409 if isinstance(error, ConflictError) else 404 if isinstance(error, NotFoundError) else 400
-        return JSONResponse({"error": plain(str(error), bench)}, status)
+        return JSONResponse({"error": bench.plain(str(error))}, status)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -103,15 +103,3 @@ def _answer_errors(app: FastAPI, bench: Workbench) -> None:
     @app.exception_handler(HTTPException)
     async def stopped(_: Request, error: HTTPException) -> JSONResponse:
         return JSONResponse({"error": str(error.detail)}, error.status_code, headers=error.headers)
-
-
-def plain(message: str, bench: Workbench) -> str:
-    """A message without the paths of this machine."""
-    for path, name in (
-        (bench.state.folder, "the workbench"),
-        (bench.place.location, "the support set"),
-        (bench.folder, "the model"),
-    ):
-        for spelling in {str(path), str(Path(path).absolute())}:
-            message = message.replace(spelling, name)
-    return message.encode(errors="replace").decode()

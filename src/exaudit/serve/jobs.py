@@ -54,7 +54,9 @@ class Job:
 class Jobs:
     """Runs one job at a time: two would take the same cores from each other."""
 
-    def __init__(self) -> None:
+    def __init__(self, plain: Callable[[str], str] = str) -> None:
+        """plain : what becomes of the messages of errors before others see them."""
+        self._plain = plain
         self._pool = ThreadPoolExecutor(1, "job")
         self._jobs: dict[str, Job] = {}
         self._numbers = itertools.count(1)
@@ -89,7 +91,7 @@ class Jobs:
         except CancelledError:
             job.status = "cancelled"
         except ExauditError as error:
-            job.error, job.status = str(error), "failed"
+            job.error, job.status = self._plain(str(error)), "failed"
         except Exception:
             log.exception("job %s failed: %s", job.id, job.what)
             job.error, job.status = "an internal error; the terminal of `exaudit serve` has more", "failed"

@@ -8,10 +8,12 @@ from typing import Annotated, Literal
 import numpy as np
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 
+from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 from exaudit.data.notes import Notes
-from exaudit.data.readers import checked, iter_documents
+from exaudit.data.readers import read_documents
 from exaudit.errors import DataError
 from exaudit.serve.jobs import Job
 from exaudit.serve.opened import UNKNOWN, Filter, OpenFile, flagged
@@ -102,7 +104,7 @@ def router(bench: Workbench) -> APIRouter:
     async def label(body: TextToLabel) -> DocumentView:
         """Decide a text and every word of it. Texts of clients that ask at the same time are labelled together."""
         key, look = await bench.label(body.text)
-        return view_of(bench, look, key=key)
+        return await run_in_threadpool(view_of, bench, look, key=key)
 
     @api.get("/texts/{key}")
     def text(key: Annotated[str, Path(pattern="^[0-9a-f]{20}$")]) -> DocumentView:
@@ -123,15 +125,7 @@ def router(bench: Workbench) -> APIRouter:
         """Open a file, sent as the body, in the background."""
         body = await request.body()
         key = hashlib.sha256(body).hexdigest()[:20]
-        path = bench.state.place("uploads") / f"{key}.{ENDINGS[format]}"
-        path.write_bytes(body)
-        notes = Notes()
-        try:
-            documents = list(checked(iter_documents(path, format=format, notes=notes), path))
-        except DataError as error:
-            raise DataError(error.message, name, error.line) from None
-        finally:
-            path.unlink(missing_ok=True)
+        documents = await run_in_threadpool(_read, bench, body, key, format, name)
         told = f"{format} {bench.model.settings.tokens} {key}"
         return job_view(bench.open(name, documents, fingerprint=told, total=len(documents)))
 
@@ -229,6 +223,18 @@ def listed(opened: OpenFile, place: int, labels: LabelSet) -> ListedDocument:
         admitted=None if admitted == UNKNOWN else bool(admitted),
         output=max(float(view.output) for view in scores.views),
     )
+
+
+def _read(bench: Workbench, body: bytes, key: str, format: str, name: str) -> list[Document]:
+    """The documents of an upload, which is a file for that long; in messages it has the name that it was given."""
+    path = bench.state.place("uploads") / f"{key}.{ENDINGS[format]}"
+    path.write_bytes(body)
+    try:
+        return read_documents(path, format=format, notes=Notes())
+    except DataError as error:
+        raise DataError(error.message, name, error.line) from None
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _number(name: str | None, labels: LabelSet) -> int | None:

@@ -23,6 +23,7 @@ from exaudit.model.suggestion import Suggestion, choose
 from exaudit.serve.label import Place
 from exaudit.serve.opened import OpenFile
 from exaudit.serve.state import ConflictError, Journal
+from exaudit.serve.told import gaps_of
 from exaudit.serve.workbench import NotFoundError, Workbench
 
 __all__ = ["ENOUGH", "router"]
@@ -105,10 +106,10 @@ def router(bench: Workbench) -> APIRouter:
     api = APIRouter(prefix="/api/marks", tags=["mark"])
 
     @api.get("")
-    def suggestions(seed: Annotated[int, Query(ge=0, lt=2**31)] = 0) -> Suggestions:
+    def suggestions() -> Suggestions:
         """Documents of the open file whose words are worth marking, with the marks that they have."""
         file, journal = bench.need_file(), _journal(bench)
-        found = _suggested(bench, file, seed)
+        found = _suggested(bench, file)
         return Suggestions(
             classes=[view.positive for view in bench.labels.views],
             exclusive=bench.labels.kind != "multilabel",
@@ -190,14 +191,14 @@ def _journal(bench: Workbench) -> Journal:
     return bench.state.journal("marks", f"{bench.need_file().folder.name}.jsonl")
 
 
-def _suggested(bench: Workbench, file: OpenFile, seed: int) -> dict[int, Suggestion]:
+def _suggested(bench: Workbench, file: OpenFile) -> dict[int, Suggestion]:
     """By their places. They are drawn once for a file, so that they stay as long as people mark them."""
-    name = f"suggested-{file.folder.name}-{seed}.json"
+    name = f"suggested-{file.folder.name}.json"
     places = bench.state.read(name, lambda value: isinstance(value, list))
     if places is None:
         step = max(1, -(-len(file) // POOL))
         scores = {place: file.scores(place) for place in range(0, len(file), step)}
-        chosen = choose(scores.values(), bench.labels, SUGGESTED, seed=seed)
+        chosen = choose(scores.values(), bench.labels, SUGGESTED)
         of = {id(own.document.tokens): place for place, own in scores.items()}
         places = [
             [of[id(one.scores.document.tokens)], one.stands_for * step, one.flagged, one.near]
@@ -211,8 +212,6 @@ def _suggested(bench: Workbench, file: OpenFile, seed: int) -> dict[int, Suggest
 
 
 def _view(place: int, suggestion: Suggestion, journal: Journal) -> SuggestedDocument:
-    from exaudit.serve.told import gaps_of
-
     document = suggestion.scores.document
     revision, value = journal.get(str(place))
     return SuggestedDocument(
@@ -232,7 +231,7 @@ def _flagged(scores: Scores) -> list[list[int]]:
 
 
 def _value(bench: Workbench, place: int, marks: list[list[int]]) -> dict[str, Any]:
-    found = _suggested(bench, bench.need_file(), 0).get(place)
+    found = _suggested(bench, bench.need_file()).get(place)
     if found is None:
         raise NotFoundError("this document was not suggested")
     count, classes = len(found.scores.document.tokens), len(bench.labels.views)

@@ -14,7 +14,6 @@ as they stand when somebody asks.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from exaudit._files import make_folder, read_json, to_json, write_json
+from exaudit._files import read_json, to_json, write_json
 from exaudit.analyse.decisions import as_row, true_classes
 from exaudit.audit.audited import Audited
 from exaudit.audit.looks import Look, Looks
@@ -77,20 +76,17 @@ class OpenFile:
         self._distances = _mapped(folder / "distances.f4", np.float32, (words, self.k))
         self.admitted: npt.NDArray[np.int8] = np.full(len(self), UNKNOWN, np.int8)  # (D,) as it stands now
 
-    @classmethod
+    @staticmethod
     def write(
-        cls,
         folder: Path,
         name: str,
         documents: Iterable[Document],
         looks: Looks,
         tell: Tell,
         total: int | None,
-    ) -> OpenFile:
-        """Look up the documents of a file."""
+    ) -> None:
+        """Look up the documents of a file, into a folder that is empty."""
         model = looks.auditor.model
-        shutil.rmtree(folder, ignore_errors=True)
-        make_folder(folder)
         places, first, outputs, truth = [0], [0], [], []
         has_marks, number, k = False, -1, looks.k
         with ExitStack() as stack:
@@ -124,7 +120,6 @@ class OpenFile:
             has_marks=np.array(has_marks),
         )
         write_json(folder / "file.json", {"schema": SCHEMA, "name": name, "number": number, "k": k})
-        return cls(folder, model)
 
     @staticmethod
     def is_whole(folder: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from exaudit.data.labels import LabelSet
 from exaudit.model.scores import TokenScores
 from exaudit.serve.workbench import Workbench
 
-__all__ = ["LONGEST", "DocumentView", "Names", "RuleName", "Text", "label_of", "view_of"]
+__all__ = ["LONGEST", "DocumentView", "Names", "RuleName", "Text", "gaps_of", "label_of", "view_of"]
 
 LONGEST = 400_000  # characters of a text
 RuleName = Literal["model", "exag", "exat", "knn"]
@@ -114,8 +115,6 @@ def label_of(names: list[str], labels: LabelSet) -> str | tuple[str, ...]:
 
 def _borne_out(bench: Workbench, look: Look, rule: Literal["exag", "exat"]) -> list[list[bool]]:
     """What a rule says of each word if the model flags it."""
-    from dataclasses import replace
-
     sure = np.full(len(look.scores.document.tokens), 1e6, np.float32)
     views = tuple(replace(view, positive=view.negative + sure, smoothing=1) for view in look.scores.views)
     scores = views[0] if isinstance(look.scores, TokenScores) else replace(look.scores, views=views)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from exaudit._files import folder_beside, put_folder
 from exaudit.audit import Auditor
 from exaudit.audit.looks import Look, Looks
 from exaudit.audit.place import ModelPlace
@@ -25,6 +31,7 @@ __all__ = ["NotFoundError", "Workbench"]
 
 TEXTS = 200  # pasted texts whose evidence can still be asked for
 WORDS = 2_000_000  # of them together
+FILES = 4  # that were open before, and need not be looked up again
 
 
 class NotFoundError(ExauditError):
@@ -60,7 +67,7 @@ class Workbench:
         self.auditor = Auditor.open(model, support=support, **self._options)
         self.looks = Looks(self.auditor, has_support=self.place.has_support())
         self.state = StateFolder(state or model / "workbench")
-        self.jobs = Jobs()
+        self.jobs = Jobs(self.plain)
         self.editing = threading.RLock()  # held while something of the model or the support set is changed
         self.file: OpenFile | None = None
         self.opening: Job | None = None
@@ -72,6 +79,17 @@ class Workbench:
     def close(self) -> None:
         self.jobs.close()
         self._batcher.close()
+
+    def plain(self, message: str) -> str:
+        """A message without the paths of this machine."""
+        for path, name in (
+            (self.state.folder, "the workbench"),
+            (self.place.location, "the support set"),
+            (self.folder, "the model"),
+        ):
+            for spelling in {str(path), str(Path(path).absolute())}:
+                message = message.replace(spelling, name)
+        return message.encode(errors="replace").decode()
 
     @property
     def labels(self) -> LabelSet:
@@ -154,45 +172,40 @@ class Workbench:
 
     async def label(self, text: str) -> tuple[str, Look]:
         """Look up a pasted text, together with those of others. Gives the key by which it can be asked about."""
-        import asyncio
-
         key = hashlib.sha256(text.encode()).hexdigest()[:20]
         document = Document.from_text(text, id=key, cut=self.model.settings.tokens)
         if not document.tokens:
             raise SupportError("the text has no words")
-        look = self._kept(key)
+        look = self._held(key)
         if look is None:
             look = await asyncio.wrap_future(self._batcher.submit(document))
             self._keep(key, look)
-        return key, look
+        return key, self._scored_anew(look)
 
     def text(self, key: str) -> Look:
         """A text that was labelled not long ago; looked up again, if the support set has other exemplars now."""
-        with self._lock:
-            look = self._texts.get(key)
+        look = self._held(key)
         if look is None:
-            raise NotFoundError("this text is no longer known; label it again")
-        if not self.looks.holds(look.number, look.rows) or look.rows.shape[1] != self.looks.k:
-            (look,) = self.looks.of([look.scores.document])
+            known = self._texts.get(key)
+            if known is None:
+                raise NotFoundError("this text is no longer known; label it again")
+            (look,) = self.looks.of([known.scores.document])
             self._keep(key, look)
         return self._scored_anew(look)
 
     def _scored_anew(self, look: Look) -> Look:
         """By the boundaries that the model has now."""
-        from dataclasses import replace
-
-        import numpy as np
-
         views = look.scores.views
         columns = [np.stack([getattr(view, name) for view in views], 1) for name in ("positive", "negative")]
         output = np.array([view.output for view in views], np.float32)
         return replace(look, scores=self.model.scores_of(look.scores.document, output, *columns))
 
-    def _kept(self, key: str) -> Look | None:
-        try:
-            return self.text(key)
-        except NotFoundError:
+    def _held(self, key: str) -> Look | None:
+        """A text that was looked up, if its exemplars are still the nearest."""
+        look = self._texts.get(key)
+        if look is None or look.rows.shape[1] != self.looks.k or not self.looks.holds(look.number, look.rows):
             return None
+        return look
 
     def _keep(self, key: str, look: Look) -> None:
         with self._lock:
@@ -247,15 +260,26 @@ class Workbench:
         folder = self.state.place("files") / key
         found = OpenFile(folder, self.model) if OpenFile.is_whole(folder) else None
         if found is None or found.k != self.looks.k or not self.looks.holds(found.number, found.rows):
-            documents = (
-                list(documents) if found is not None else documents
-            )  # they may come from the same folder
-            found = OpenFile.write(folder, name, documents, self.looks, job.tell, total)
+            with folder_beside(
+                folder
+            ) as draft:  # what is there can be read meanwhile, and has the same documents
+                OpenFile.write(draft, name, documents, self.looks, job.tell, total)
+                put_folder(draft, folder, replace=True)
+            found = OpenFile(folder, self.model)
+        before, self.file = self.file, found
+        if before is not None and before.folder == folder:
+            found.admitted = before.admitted  # until it is known anew
+        self.state.write("open.json", {"key": key, "name": name})
         if self.admits:
             found.admit(self.looks, range(len(found)), job.tell)
-        self.file = found
-        self.state.write("open.json", {"key": key, "name": name})
+        self._forget_files(folder)
         return len(found)
+
+    def _forget_files(self, folder: Path) -> None:
+        """Give up what was looked up of files that were open long ago; what people did to them is kept elsewhere."""
+        others = [each for each in folder.parent.iterdir() if each != folder and OpenFile.is_whole(each)]
+        for old in sorted(others, key=lambda each: each.stat().st_mtime)[:-FILES]:
+            shutil.rmtree(old, ignore_errors=True)
 
     def close_file(self) -> None:
         self.file = None
