@@ -174,15 +174,12 @@ def main() -> None:
         found["p95_ms"] = round(1000 * statistics.quantiles(waits, n=20)[-1])
         found["texts_a_second"] = round(statistics.median(each.rate for each in long), 1)
 
-        # Three words at a time, so that hardly two exemplars are alike, and without the hours of an encoder
-        wide = Labeler(encoder="none", widths=(3,), filters=100, epochs=1, device="cpu", cache="").fit(train)
-        wide.save(folder / "wide")
         documents = [
             Document.from_text(text, id=str(n), label=("positive", "negative")[n % 2])
             for n, text in enumerate(texts(max(1, options.exemplars // WORDS)))
         ]
-        Auditor.open(folder / "wide").build(documents)
-        with serving(folder / "wide") as (_, port):
+        Auditor.open(folder / "model").build(documents)
+        with serving(folder / "model") as (_, port):
             times = clicks(port, 200)
         slow = statistics.quantiles(times, n=20)[-1]
         found["click_ms"] = [round(1000 * statistics.median(times), 1), round(1000 * slow, 1)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from exaudit.audit import Auditor
-from exaudit.audit.looks import Looks
+from exaudit.audit.looks import Looks, StaleLookError
 from exaudit.data.document import Document
 from exaudit.errors import SettingError, SupportError
 from exaudit.model.model import Model
@@ -52,6 +52,10 @@ def test_a_look_holds_until_an_exemplar_comes_or_goes(auditor: Auditor, splits: 
     near = auditor.explain(splits["test"][0], 0).exemplars[0].id
     auditor.remove(near)
     assert not looks.holds(look.number, look.rows)
+    with pytest.raises(StaleLookError, match="look the document up again"):
+        looks.decided(look, "exag")
+    with pytest.raises(StaleLookError, match="look the document up again"):
+        looks.evidence(look, 0)
     (look,) = looks.of([splits["test"][0]])
     auditor.add([splits["train"][70]])
     assert not looks.holds(look.number, look.rows)

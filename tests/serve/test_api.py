@@ -240,6 +240,32 @@ def test_an_added_text_is_found_and_a_removed_one_is_not(client: Client, version
         assert id not in [each["id"] for each in found]
 
 
+def test_the_open_file_is_looked_up_again_when_exemplars_go(
+    client: Client, bench: Workbench, splits: Splits, version: int
+) -> None:
+    place, word, exemplar = a_flip(client)
+    client.post("/api/support/edits", {"edit": {"kind": "remove", "id": exemplar["id"]}, "version": version})
+    now = Auditor.open(bench.folder)
+
+    def same() -> None:
+        view = client.get(f"/api/file/documents/{place}")
+        (told,) = now.label([splits["test"][place]], rule="knn", admit=True)
+        assert flagged(view, "knn") == told.decisions.tolist()
+        assert view["admitted"] == told.admitted
+        found = client.get(f"/api/file/documents/{place}/words/{word}")["exemplars"]
+        assert exemplar["id"] not in [each["id"] for each in found]
+
+    same()  # at once, and when all of the file was looked up
+    for job in client.get("/api/jobs"):
+        client.wait(job["id"])
+    assert bench.file is not None
+    assert bench.file.number == version + 1
+    same()
+    listed = client.get("/api/file/documents?count=100")["documents"]
+    told = now.label(splits["test"], rule="knn", admit=True)
+    assert [each["admitted"] for each in listed] == [own.admitted for own in told]
+
+
 def test_a_word_is_relabelled(client: Client, version: int) -> None:
     _, _, exemplar = a_flip(client)
     edit = {"kind": "relabel-word", "id": exemplar["id"], "position": exemplar["position"], "label": None}

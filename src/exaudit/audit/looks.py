@@ -22,7 +22,11 @@ from exaudit.errors import SettingError, SupportError
 from exaudit.model.documents import as_documents
 from exaudit.model.scores import Scores
 
-__all__ = ["Look", "Looks"]
+__all__ = ["Look", "Looks", "StaleLookError"]
+
+
+class StaleLookError(SupportError):
+    """Exemplars came or went since a document was looked up: it must be looked up again."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,7 @@ class Looks:
         if policy.k > look.rows.shape[1]:
             raise SupportError(f"K = {policy.k} exemplars per token are needed; look the document up again")
         with auditor._near.index() as index:
+            self._check(look)
             views = index.seen(look.distances, look.rows, offsets=auditor.model.word_boundaries)
         return policy.audited(look.scores, views)
 
@@ -114,11 +119,16 @@ class Looks:
         except SupportError:  # a K-NN of another boundary: the exemplars are the same without it
             policy = Policy(auditor.labels)
         with auditor._near.index() as index:
+            self._check(look)
             offsets = auditor.model.word_boundaries
             near = index.seen(look.distances[mine], look.rows[mine], offsets=offsets)
             exemplars = FoundExemplars(auditor.support, index, near)
         k = k or (policy.k if policy.knns else look.rows.shape[1])
         return policy.evidence(look.scores, [token], near, exemplars, k=k, about=view)[0]
+
+    def _check(self, look: Look) -> None:
+        if not self.holds(look.number, look.rows):
+            raise StaleLookError("the support set has other exemplars now; look the document up again")
 
 
 def _nothing(tokens: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:

@@ -87,5 +87,5 @@ def _trained(
         if settings is not None:
             raise
         tell("the default encoder is not installed, so the model knows words alone")
-        plain = Settings(encoder="none", filters=300, epochs=20, widths=(1, 3), tokens="whitespace")
+        plain = Settings(encoder="none", filters=300, epochs=20, tokens="whitespace")
         return train(plain, train_documents, dev, options=options)

@@ -131,7 +131,7 @@ class Insight:
             if not bench.has_support:
                 yield file.scores(place)
             else:
-                yield bench.looks.decided(file.look(place), rule, admit=bench.admits)  # type: ignore[arg-type]
+                yield bench.looks.decided(bench.look(place), rule, admit=bench.admits)  # type: ignore[arg-type]
 
     def _reference(self) -> list[Scores] | None:
         limits = self._bench.auditor.admission

@@ -173,8 +173,10 @@ def router(bench: Workbench) -> APIRouter:
 
     @api.get("/file/shares")
     def shares(rule: RuleName = "model") -> Shares:
-        """What moving the boundary of the words does to the whole file."""
+        """What moving the boundary of the words does to the whole file; nothing is known while that is looked up again."""
         opened = bench.need_file()
+        if rule == "knn" and not bench.looks.holds(opened.number, opened.rows):
+            return Shares(moves=[], shares=[], flagged=[])
         strengths = opened.margins() if rule != "knn" else _knn_outputs(bench, opened)
         levels = np.unique(np.concatenate([np.linspace(0, 0.5, POINTS), np.linspace(0.5, 1, 11)]))
         moves = [np.quantile(own, 1 - levels).tolist() for own in strengths.T] if len(strengths) else []

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from exaudit._files import read_json, to_json, write_json
 from exaudit.analyse.decisions import as_row, true_classes
 from exaudit.audit.audited import Audited
-from exaudit.audit.looks import Look, Looks
+from exaudit.audit.looks import Look, Looks, StaleLookError
 from exaudit.audit.neighbourhood import parts
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
@@ -205,10 +205,14 @@ class OpenFile:
         return np.asarray(scores - np.array(model.word_boundaries, np.float32))
 
     def admit(self, looks: Looks, places: Iterable[int], tell: Tell | None = None) -> None:
-        """Note which answers may be relied on, as the support set stands now."""
+        """Note which answers may be relied on, as the support set stands now. If exemplars come or go meanwhile, the
+        file is to be looked up again anyway, and the rest is left to that."""
         wanted = list(places)
         for done, place in enumerate(wanted, 1):
-            audited = looks.decided(self.look(place), "knn", admit=True)
+            try:
+                audited = looks.decided(self.look(place), "knn", admit=True)
+            except StaleLookError:
+                return
             admitted = getattr(audited, "admitted", None)
             self.admitted[place] = UNKNOWN if admitted is None else int(admitted)
             if tell is not None and done % 64 == 0:

@@ -242,7 +242,7 @@ async function refresh() {
 }
 document.addEventListener("exaudit:edited", () => { state.shares = {}; refresh(); });
 document.addEventListener("exaudit:settled", () => list());
-document.addEventListener("exaudit:job", (event) => { if (/^(open|look)/.test(event.detail.what)) showFile({ first: !state.view }).catch(failed); });
+document.addEventListener("exaudit:job", (event) => { if (/^(open|look)/.test(event.detail.what)) showFile({ first: !state.view }).then(() => state.view && showBoundary()).catch(failed); });
 
 // -- a text --------------------------------------------------------------------------------------------------
 
