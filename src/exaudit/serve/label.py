@@ -173,7 +173,7 @@ def router(bench: Workbench) -> APIRouter:
 
     @api.get("/file/shares")
     def shares(rule: RuleName = "model") -> Shares:
-        """What moving the boundary of the words does to the whole file; nothing is known while that is looked up again."""
+        """What moving the boundary of the words does to the whole file; nothing while that is looked up again."""
         opened = bench.need_file()
         if rule == "knn" and not bench.looks.holds(opened.number, opened.rows):
             return Shares(moves=[], shares=[], flagged=[])
