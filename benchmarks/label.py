@@ -92,7 +92,10 @@ def main() -> None:
     lists = corpus(options.documents)
     train = sample_documents("learner", 200, seed=0)
     exact = Labeler(epochs=1, device="cpu", precision="float32", cache="").fit(train).model_
-    quick, encoder = exact.at("auto"), exact.encoder
+    quick = exact.at("auto")
+    encoder = Transformer.load(
+        "minilm", layers=exact.encoder.layers, device="cpu"
+    )  # as Transformers has it: padded
     documents = [Document.from_tokens(tokens, id=str(i)) for i, tokens in enumerate(lists)]
     in_order = sorted_batches(encoder, lists)
     naive = naive_batches(in_order)

@@ -14,6 +14,7 @@ from exaudit._version import __version__ as __version__
 if TYPE_CHECKING:
     from exaudit.analyse.evaluation import Evaluation
     from exaudit.audit.auditor import Auditor
+    from exaudit.audit.drift import Drift, DriftWatch
     from exaudit.data.diff import diff_documents
     from exaudit.data.document import Document
     from exaudit.data.labels import LabelNames, LabelSet
@@ -42,6 +43,8 @@ _HOME = {
     "Auditor": "audit.auditor",
     "DataError": "errors",
     "Document": "data.document",
+    "Drift": "audit.drift",
+    "DriftWatch": "audit.drift",
     "EncoderError": "errors",
     "Evaluation": "analyse.evaluation",
     "ExauditError": "errors",
@@ -71,6 +74,8 @@ __all__ = [
     "Auditor",
     "DataError",
     "Document",
+    "Drift",
+    "DriftWatch",
     "EncoderError",
     "Evaluation",
     "ExauditError",

@@ -16,7 +16,9 @@ from exaudit.audit import Audited, Auditor, MultiAudited
 from exaudit.audit.audited import AuditedScores
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
+from exaudit.decide.risk import Goal
 from exaudit.errors import DataError, ModelError, SettingError, SupportError
+from exaudit.model.digests import digest, unpack
 from exaudit.model.folder import save_model
 from exaudit.model.model import Model
 from exaudit.model.scores import MultiScores, Scores, TokenScores
@@ -409,3 +411,36 @@ def test_two_classes_are_the_same_as_two_of_many(trained: Model, splits: dict[st
             for mine, theirs in ((a.knn, view.knn), (a.admitted_tokens, view.admitted_tokens)):
                 assert (mine is None) == (theirs is None)
                 assert mine is None or np.array_equal(mine, theirs)  # type: ignore[arg-type]
+
+
+def test_drift(task: Task, auditor: Auditor) -> None:
+    """The score of a document is that of its strongest class; a word of any class is flagged."""
+    model, _, dev, test = task
+    auditor.fit_drift(dev)
+    reference = auditor.drift_reference().profile
+    for n, scores in enumerate(model.label(dev)):
+        assert isinstance(scores, MultiScores)
+        assert reference.column("score")[n] == pytest.approx(scores.outputs.max(), rel=1e-4)
+        assert reference.column("flagged")[n] == pytest.approx(scores.decisions.any(1).mean(), rel=1e-4)
+    assert not auditor.drift(test).detected
+    strange = [Document.from_text("soup zyx waiter bill " * 9, id=str(n)) for n in range(25)]
+    assert auditor.drift(strange).detected
+
+
+def test_a_promise_is_about_all_classes_of_a_document(auditor: Auditor, task: Task) -> None:
+    model, _, dev, test = task
+    auditor.fit_knn(dev)
+    new = [replace(d, id=f"new-{d.id}") for d in cued(300, several=model.labels.kind == "multilabel", seed=9)]
+    seen = unpack(model.record["digests"])
+    promise = auditor.fit_promise([d for d in new if digest(d) not in seen], Goal(0.4, 0.8))
+    assert promise.sentences(auditor.labels)[0].startswith("of the admitted documents, at most 40% are wrong")
+    for one, line in zip(
+        several(auditor.label(test, admit=True)), lines(auditor, test, admit=True), strict=True
+    ):
+        assert line["admitted"] == one.admitted
+        assert (line["reason"] is None) == one.admitted
+        words = [token["admitted"] for token in line["tokens"]]
+        assert one.admitted_tokens is not None
+        assert words == one.admitted_tokens.tolist()
+    with pytest.raises(SettingError, match="is about one positive class, and the model has 3"):
+        auditor.fit_promise([d for d in new if digest(d) not in seen], Goal(0.4, aim="recall"))

@@ -41,7 +41,9 @@ GOOD: dict[str, tuple[str, ...]] = {
     "word_dimension": ("2",), "batch_size": ("1", "3", "1000"), "learning_rate": ("0.1", "5"),
     "loss": ("document", "token"), "recipe": ("paper",), "select": ("document-f1", "last"),
     "boundary": ("documents", "zero"), "beta": ("0.5", "1"),
+    "risk": ("0.05", "0.4"), "confidence": ("0.9",), "promise": ("recall",), "admit_rule": ("mean", "promise"),
     "documents": ("1", "3"), "quantile": ("0.5", "0.95"), "count": ("3",), "exemplars": ("1", "5"), "show": ("1", "3"),
+    "rate": ("0.01", "0.2"),
     "positive": ("positive", "negative", "1"), "tokens": ("words", "whitespace"), "support": ("model/support",),
     "exemplar_labels": ("model", "documents"), "author": ("me",), "reason": ("a slip",), "id_prefix": ("p-",),
     "max_length": ("8",), "layers": ("1",), "init": ("model",), "source": ("text",), "pair_column": ("id", "pair"),
@@ -63,7 +65,7 @@ PLAIN: dict[str, tuple[str, ...]] = {
     "kind": ("distance", "both"), "names": ("one", "two"), "text": ("A great film , and dull .", "great"),
 }  # fmt: skip
 NEEDED = {"support build": ["--replace"], "boundary": ["--by", "documents"]}  # of plain commands
-REPORTS = ("report", "reliability", "compare")  # whose format is told by the name
+REPORTS = ("report", "reliability", "compare", "drift")  # whose format is told by the name
 ODD = (
     "", " ", "0", "-1", "1.5", "nan", "inf", "-inf", "1e999", "9" * 30, "x", "é\u202e", "\udcff", "a,b", ",", "1-",
     "5-3", "-", "--", "[bold]", "[/red]", "x" * 3000, "=cmd|' /C calc'!A0", "%s{}", "\n", "none", "None",
@@ -141,6 +143,8 @@ def draw(rng: random.Random, known: dict[str, Any], place: Path) -> Command:
             )
         if plain and verb == "admission fit" and name == "file":
             return "dev.jsonl"
+        if verb == "admission fit" and name == "rule":
+            return "mean" if plain else rng.choice(["mean", "promise", "exag"])
         if name in FILES or (name == "text" and rng.random() < 0.7):
             if rng.random() < odd / 6:
                 return rng.choice(

@@ -81,13 +81,14 @@ def test_effects_are_the_fall_beyond_random_words_by_hand() -> None:
     whole = np.mean([outputs[i, 0] for i in mine])
     without = np.mean([outputs[i, 0] for i in range(12) if not truth[i, 0]])
     coins = np.random.default_rng(0)
+    at_random = [coins.permutation(30) for _ in order]
     gains = []
     for share, boundary in zip(SHARES, found.boundaries[:, 0], strict=False):
         assert boundary == pytest.approx(np.quantile(pool, 1 - share))
         left, control = [], []
-        for i in order:
+        for i, places in zip(order, at_random, strict=True):
             own = scores[i][:, 0]
-            gone = coins.permutation(own > boundary)
+            gone = places < (own > boundary).sum()
             left.append(sum(s for s in own if s <= boundary))
             control.append(sum(s for s, g in zip(own, gone, strict=True) if not g))
         gains.append((np.mean(control) - np.mean(left)) / (whole - without))
@@ -143,7 +144,8 @@ def test_reads_no_more_documents_than_it_should(monkeypatch: pytest.MonkeyPatch)
     model = Additive({"cue": [8.0], "the": [-0.1]})
     documents, scores, outputs = made(model, ["cue the the the"] * 30 + ["the the"] * 30)
     Sweep.over(model, documents, scores, outputs, np.array([[1]] * 30 + [[0]] * 30))  # type: ignore[arg-type]
-    assert set(model.read) == {7}
+    assert max(model.read) == 7
+    assert sum(model.read) <= 7 * 2 * 5, "of four words none or up to four go, and nothing is read twice"
 
 
 # -- in a model

@@ -2,6 +2,7 @@
 
 from exaudit.audit.audited import RULES, Audited, MultiAudited, Rule
 from exaudit.audit.auditor import Auditor, OverlapWarning
+from exaudit.audit.drift import Drift, DriftReference, DriftWatch, Shift
 from exaudit.audit.evidence import Evidence, Exemplar
 from exaudit.audit.fitted import FittedAdmission, FittedKNN
 from exaudit.audit.index import ExemplarIndex
@@ -12,6 +13,9 @@ __all__ = [
     "RULES",
     "Audited",
     "Auditor",
+    "Drift",
+    "DriftReference",
+    "DriftWatch",
     "Evidence",
     "Exemplar",
     "ExemplarIndex",
@@ -22,5 +26,6 @@ __all__ = [
     "OverlapWarning",
     "Preview",
     "Rule",
+    "Shift",
     "Staleness",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exaudit.audit.evidence import Exemplar, joint_json
+from exaudit.audit.promise import Verdict
 from exaudit.data.labels import LabelSet
 from exaudit.decide.admission import TokenAdmission
 from exaudit.decide.neighbours import Neighbours
@@ -40,9 +41,10 @@ class Audited(TokenScores):
     neighbours: Neighbours | None = None  # (N, K)
     nearest: tuple[Exemplar, ...] = ()  # the nearest exemplar of each token, where asked for
     knn: npt.NDArray[np.float64] | None = None  # (N,) f(x)^KNN, counted from its decision boundary
-    admission: TokenAdmission | None = None
+    admission: TokenAdmission | Verdict | None = None
     admitted: bool | None = None  # of the document; None: no admission, or no document limits
     reason: str | None = None  # why the document is refused
+    promise: dict[str, Any] | None = None  # what is promised about the answers that are admitted
     verified: bool = True  # whether the support set had been compared with its fingerprints by then
 
     @property
@@ -70,8 +72,10 @@ class Audited(TokenScores):
             if self.admission is not None:
                 token["admitted"] = bool(self.admission.admitted[n])
                 token["reason"] = self.admission.reason(n, names=(names.negative, names.positive))
-        if self.admission is not None:
+        if self.admission is not None or self.promise is not None:
             line["admitted"], line["reason"] = self.admitted, self.reason
+        if self.promise is not None:
+            line["promise"] = self.promise
         return line if self.verified else {**line, "verified": False}
 
 
@@ -84,8 +88,10 @@ class MultiAudited(MultiScores):
     """
 
     views: tuple[Audited, ...]
+    admission: Verdict | None = None  # of the words, where a promise is in force
     admitted: bool | None = None  # of the document; None: no admission, or no document limits
     reason: str | None = None  # why the document is refused
+    promise: dict[str, Any] | None = None  # what is promised about the answers that are admitted
     verified: bool = True  # whether the support set had been compared with its fingerprints by then
 
     @property
@@ -101,6 +107,8 @@ class MultiAudited(MultiScores):
 
     @property
     def admitted_tokens(self) -> npt.NDArray[np.bool_] | None:
+        if self.admission is not None:
+            return self.admission.admitted
         answers = [view.admitted_tokens for view in self.views if view.admitted_tokens is not None]
         if not answers or self.knn is None:
             return None
@@ -116,14 +124,19 @@ class MultiAudited(MultiScores):
                 token["knn"] = dict(zip(labels.names, knn[n].tolist(), strict=True))
             if self.views[0].nearest:
                 token["exemplar"] = joint_json([view.nearest[n] for view in self.views], labels)
-            if admitted is not None and knn is not None:
+            if admitted is not None:
                 token["admitted"] = bool(admitted[n])
-                token["reason"] = self._reason(n, int(knn[n].argmax()), labels)
-        if admitted is not None:
+                token["reason"] = self._reason(n, labels)
+        if admitted is not None or self.promise is not None:
             line["admitted"], line["reason"] = self.admitted, self.reason
+        if self.promise is not None:
+            line["promise"] = self.promise
         return line if self.verified else {**line, "verified": False}
 
-    def _reason(self, n: int, strongest: int, labels: LabelSet) -> str | None:
+    def _reason(self, n: int, labels: LabelSet) -> str | None:
+        if self.admission is not None or self.knn is None:
+            return None if self.admission is None else self.admission.reason(n)
+        strongest = int(self.knn[n].argmax())
         admission, names = self.views[strongest].admission, labels.views[strongest]
         return None if admission is None else admission.reason(n, names=(names.negative, names.positive))
 

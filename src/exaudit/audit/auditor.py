@@ -9,12 +9,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from exaudit.audit import edits
 from exaudit.audit.audited import AuditedScores, Rule, check_rule
+from exaudit.audit.calibration import made_for, refuse_seen, seen_in
+from exaudit.audit.drift import COMMAND, RATE, Drift, DriftReference, check_enough, check_rate, find_drift
 from exaudit.audit.evidence import Evidence, FoundExemplars
 from exaudit.audit.fitted import FittedAdmission, FittedKNN, Searched
 from exaudit.audit.index import ExemplarIndex
@@ -22,13 +24,18 @@ from exaudit.audit.neighbourhood import Neighbourhood, each_apart, parts, vector
 from exaudit.audit.place import ModelPlace
 from exaudit.audit.policy import Policy
 from exaudit.audit.preview import Preview
+from exaudit.audit.profile import Profile
+from exaudit.audit.promise import Calibrated, Made, Promise, Verdict
+from exaudit.audit.signals import signals_of
 from exaudit.audit.staleness import Staleness
 from exaudit.data.document import Document, Label
 from exaudit.data.labels import LabelSet
 from exaudit.decide.admission import AdmissionKind
 from exaudit.decide.knn import Kind
 from exaudit.decide.neighbours import Neighbours
+from exaudit.decide.risk import Goal
 from exaudit.errors import PrecisionWarning, SettingError, SupportError
+from exaudit.model.digests import digest
 from exaudit.model.documents import as_documents
 from exaudit.model.model import Model
 from exaudit.model.scores import Scores, TokenScores
@@ -38,6 +45,7 @@ from exaudit.support.support_set import SupportSet
 
 __all__ = ["Auditor", "OverlapWarning"]
 
+Admit = Literal["promise", "mean"]
 K = 8
 CHUNK = 2048  # documents looked up together
 
@@ -82,6 +90,8 @@ class Auditor:
         self._neighbourhood: Neighbourhood | None = None
         self._knn: FittedKNN | None = None
         self._admission: FittedAdmission | None = None
+        self._drift: DriftReference | None = None
+        self._promise: Promise | None = None
         self._lock = threading.RLock()
 
     @classmethod
@@ -156,6 +166,18 @@ class Auditor:
         return self._admission
 
     @property
+    def promise(self) -> Promise | None:
+        """The promise of the model folder about what is admitted, if one was made."""
+        if self._promise is None and self._place is not None:
+            self._promise = Promise.load(self._place.folder, len(self.labels.views))
+        return self._promise
+
+    @property
+    def has_support(self) -> bool:
+        """Whether there is a support set."""
+        return self._support is not None or (self._place is not None and self._place.has_support())
+
+    @property
     def verified(self) -> bool:
         """Whether all that was read of the support set was compared with the fingerprints taken when it was added.
 
@@ -189,7 +211,7 @@ class Auditor:
         documents: Sequence[Any],
         *,
         rule: Rule | None = None,
-        admit: bool = False,
+        admit: bool | Admit = False,
         nearest: bool = False,
     ) -> list[AuditedScores]:
         """Decide every document and word: by the model, or by `rule` (exag, exat, knn).
@@ -201,8 +223,9 @@ class Auditor:
         rule
             The decision rule; None keeps the model's decisions.
         admit
-            Say which answers can be relied on. Admission is about the K-NN's answers, so its decisions are used
-            unless another rule is given.
+            Say which answers can be relied on: by the promise, which is about the model's own answers, or, where none
+            was made or with "mean", by the limits, which are about the K-NN's, so that its decisions are used unless
+            another rule is given.
         nearest
             Return the nearest exemplar of each token, in its document.
         """
@@ -213,12 +236,16 @@ class Auditor:
         documents: Iterable[Any],
         *,
         rule: Rule | None = None,
-        admit: bool = False,
+        admit: bool | Admit = False,
         nearest: bool = False,
         total: int | None = None,
     ) -> Iterator[AuditedScores]:
         """Like `label`, one document at a time."""
         policy = self._policy(rule, admit)
+        if policy.promise is not None and not self.has_support:
+            for plain in self.model.iter_label(documents):
+                yield policy.audited(plain, ())
+            return
         for scores, neighbours, firsts in self._near.search(
             documents, policy.k, nearest=nearest, total=total
         ):
@@ -279,6 +306,8 @@ class Auditor:
             exemplars = FoundExemplars(self.support, index, near)
         evidence = policy.evidence(scores, asked, near, exemplars, k=k, about=view)
         audited = policy.audited(replace(scores, exemplars=None), found)
+        if isinstance(verdict := audited.admission, Verdict):
+            evidence = [replace(each, refusal=verdict.reason(each.position)) for each in evidence]
         return audited if self.verified else replace(audited, verified=False), evidence
 
     def preview(
@@ -403,6 +432,67 @@ class Auditor:
             self._admission.save(self._place.folder)
         return self._admission
 
+    def fit_promise(
+        self, documents: Sequence[Any], goal: Goal | None = None, *, add: bool = False
+    ) -> Promise:
+        """Promise something about the answers that are admitted, and keep the promise in the model folder.
+
+        Parameters
+        ----------
+        documents
+            Labelled documents, of the kind that is to be labelled, which neither the model nor the support set has
+            seen. With token labels, words are promised something, too.
+        goal
+            What is to be promised; what was promised before, if there is a promise.
+        add
+            Add the documents to those that the promise rests on now, rather than to start anew.
+        """
+        kept = self.promise if add or goal is None else None  # one that is damaged may be made anew
+        if add and kept is None:
+            raise SupportError("there is no promise to add documents to; leave out `add`")
+        if goal is None and kept is None:
+            raise SettingError("say what to promise: give `risk`, as in 0.05")
+        given = as_documents(documents, cut=self.model.settings.tokens)
+        refuse_seen(given, self.model, self.support if self.has_support else None)
+        if "digests" not in self.model.record:
+            warnings.warn(
+                "the model was trained by an earlier exaudit and does not tell by which documents, so that it could "
+                "not be checked whether these are among them",
+                OverlapWarning,
+                stacklevel=2,
+            )
+        if add and kept is not None:
+            old = {digest(document) for document in kept.calibration}
+            given = [*kept.calibration, *(document for document in given if digest(document) not in old)]
+        goal = goal or (kept.goal if kept is not None else Goal(0.05))
+        return self._keep(self._promised(given, goal))
+
+    def check_promise(self, *, keep: bool = True) -> str | None:
+        """Check the promise again where the support set or the K-NN has changed since; what that changes, in words.
+
+        With `keep` the model folder has the promise as it is now; otherwise only this auditor has.
+        """
+        kept = self.promise
+        if kept is None or kept.made == (made := self._made()):
+            return None
+        if made.model != kept.made.model:
+            raise SupportError(
+                "the promise was made before the model was trained again, or its decision boundaries were moved, and "
+                "does not hold for it as it is now; make it again (exaudit admission fit)"
+            )
+        in_support = seen_in(self.support, kept.calibration) if self.has_support else set()
+        left = [document for document in kept.calibration if digest(document) not in in_support]
+        anew = self._promised(left, kept.goal)
+        self._promise = self._keep(anew) if keep else anew
+        gone = len(kept.calibration) - len(left)
+        return anew.change_since(kept) + (
+            f"; {gone} that are in the support set now were left out" if gone else ""
+        )
+
+    def promises(self, admit: bool | Admit) -> bool:
+        """Whether it is the promise that decides what is admitted, rather than the limits."""
+        return admit == "promise" or (admit is True and self.promise is not None)
+
     def staleness(self) -> Staleness | None:
         """None where the limits fit the support set as it is; otherwise they are fitted anew, to compare."""
         policy, kept = self._policy("knn", admit=True), self._need_admission()
@@ -431,6 +521,56 @@ class Auditor:
                 OverlapWarning,
                 stacklevel=3,
             )
+
+    # -- drift ---------------------------------------------------------------------------------------------
+
+    def drift(
+        self,
+        documents: Sequence[Any],
+        *,
+        reference: Sequence[Any] | None = None,
+        keep: bool = False,
+        rate: float = RATE,
+    ) -> Drift:
+        """Whether documents are like those that the model was calibrated on. No labels are needed.
+
+        Parameters
+        ----------
+        documents
+            At least 20 of them, none in the support set.
+        reference
+            Documents to compare with; by default those that were kept, or those that admission was fitted on.
+        keep
+            Keep the reference's figures (no texts) in the model folder, for the next time.
+        rate
+            How often, at most, documents of the same source are reported to have drifted.
+        """
+        check_rate(rate)
+        check_enough(len(documents), "the file has")
+        known = self.drift_reference() if reference is None else self._drift_reference(reference)
+        found = find_drift(known, self._profile(documents), rate=rate)
+        if keep:
+            self._keep_drift(known)
+        return found
+
+    def fit_drift(self, documents: Sequence[Any]) -> DriftReference:
+        """Measure documents like those to come, and keep the figures (no texts) in the model folder: drift.json."""
+        reference = self._drift_reference(documents)
+        self._keep_drift(reference)
+        return reference
+
+    def drift_reference(self) -> DriftReference:
+        """What new documents are compared with: what `fit_drift` kept, or the documents of admission."""
+        if self._drift is None and self._place is not None:
+            self._drift = DriftReference.load(self._place.folder)
+        if self._drift is None:
+            if self.admission is None:
+                raise SettingError(
+                    "there is nothing to compare with: no reference was kept for this model, and no admission limits "
+                    f"were fitted; give documents like those it is meant for (`{COMMAND}`)"
+                )
+            self._drift = self._drift_reference(self.admission.documents)
+        return self._drift.fitting(self.model, self._support_version())
 
     # -- edits ---------------------------------------------------------------------------------------------
 
@@ -518,6 +658,31 @@ class Auditor:
                 self._neighbourhood = Neighbourhood(self.model, self.support, stream=self._stream)
             return self._neighbourhood
 
+    def _drift_reference(self, documents: Sequence[Any]) -> DriftReference:
+        check_enough(len(documents), "the reference has")
+        return DriftReference.of(self._profile(documents), self.model, self._support_version())
+
+    def _keep_drift(self, reference: DriftReference) -> None:
+        self._drift = reference
+        if self._place is not None:
+            reference.save(self._place.folder)
+
+    def _profile(self, documents: Sequence[Any]) -> Profile:
+        given = as_documents(documents, cut=self.model.settings.tokens)
+        if self._support_version() is None:
+            return Profile.of(self.model, given)
+        self.warn_of_overlap(given)
+        profile = Profile.of(self.model, given, near=self._near)
+        self.wait_verified()
+        return profile
+
+    def _support_version(self) -> str | None:
+        """None without a support set."""
+        if self._support is None and self._place is not None and not self._place.has_support():
+            return None
+        self.support.refresh()
+        return self.support.version
+
     def _searched(self, documents: Sequence[Document], k: int) -> list[Searched]:
         found = self._near.search(documents, k, total=len(documents))
         searched = [(scores, neighbours) for scores, neighbours, _ in found]
@@ -545,8 +710,45 @@ class Auditor:
             raise SettingError(f"words are not decided for {name!r}; they are for {', '.join(names)}")
         return names.index(name)
 
-    def _policy(self, rule: Rule | None, admit: bool) -> Policy:
+    def _made(self) -> Made:
+        """What a promise would be made for now."""
+        if not self.has_support:
+            return made_for(self.model, self._place, None, ())
+        self.support.refresh()
+        return made_for(
+            self.model, self._place, self.support.version, () if self.knn is None else self.knn.knns
+        )
+
+    def _promised(self, documents: Sequence[Document], goal: Goal) -> Promise:
+        """A promise that rests on these documents."""
+        made = self._made()
+        k, calibrated, by_limits = 0, list[Calibrated](), list[bool | None]()
+        if made.support_version is None:
+            for scores in self.model.label(documents):
+                calibrated.append((scores.document, signals_of(scores, (), (), self.labels)))
+        else:
+            knns = self._need_knn().knns if made.knns else ()
+            k = knns[0].k if knns else min(K, len(self.support))
+            limits = self.admission if knns else None
+            fitting = limits is not None and limits.fits(knns) and not limits.is_stale(self.support.version)
+            beside = (
+                Policy(self.labels, "knn", knns, limits.views) if limits is not None and fitting else None
+            )
+            for scores, near in self._searched(documents, k):
+                calibrated.append((scores.document, signals_of(scores, near, knns, self.labels)))
+                by_limits.append(None if beside is None else beside.audited(scores, near).admitted)
+        return Promise.fit(calibrated, self.labels, goal, made=made, k=k, by_limits=by_limits)
+
+    def _keep(self, promise: Promise) -> Promise:
+        if self._place is not None:
+            promise.save(self._place.folder)
+        self._promise = promise
+        return promise
+
+    def _policy(self, rule: Rule | None, admit: bool | Admit) -> Policy:
         check_rule(rule)
+        if self.promises(admit):
+            return self._promising(rule)
         rule = "knn" if admit and rule is None else rule
         has_token_labels = False
         if rule == "exat":
@@ -560,9 +762,24 @@ class Auditor:
             has_token_labels=has_token_labels,
         )
 
+    def _promising(self, rule: Rule | None) -> Policy:
+        """The model's own decisions, with the promise as it holds for the support set as it is."""
+        if rule is not None:
+            raise SettingError(
+                f"the promise is about the model's own answers, not those of {rule}; leave out `rule`, or admit by the "
+                'limits ("mean")'
+            )
+        self.check_promise(keep=False)
+        if self.promise is None:
+            raise SupportError("no promise was made yet; make one first (exaudit admission fit --risk 0.05)")
+        knns = self._need_knn().knns if self.promise.made.knns else ()
+        return Policy(self.labels, knns=knns, promise=self.promise)
+
     def _fitted_policy(self) -> Policy:
         """The model's own decisions, with all that was fitted to say about them."""
         knns = () if self.knn is None else self._need_knn().knns
+        if self.promise is not None and self.promise.made == self._made():
+            return Policy(self.labels, knns=knns, promise=self.promise)
         limits = self.admission if knns else None
         if limits is not None and not limits.fits(knns):
             limits = None  # of an earlier K-NN

@@ -27,7 +27,16 @@ from exaudit.metrics import Counts, token_metrics
 from exaudit.model.folder import note_fitted, read_description
 from exaudit.model.scores import Scores, TokenScores
 
-__all__ = ["ClassKNN", "FittedAdmission", "FittedKNN", "Searched"]
+__all__ = [
+    "ClassKNN",
+    "FittedAdmission",
+    "FittedKNN",
+    "Searched",
+    "document_from",
+    "load_fitted",
+    "plain_document",
+    "save_fitted",
+]
 
 SCHEMA = 2  # 1: two classes only
 T = TypeVar("T")
@@ -127,12 +136,12 @@ class FittedKNN:
         return {"schema": 1 if one else SCHEMA, **plain}
 
     def save(self, folder: Path) -> None:
-        _save(folder / "knn.json", self.to_json())
+        save_fitted(folder / "knn.json", self.to_json())
 
     @classmethod
     def load(cls, folder: Path, classes: int) -> FittedKNN | None:
         """The K-NN of a model folder; None where none was fitted."""
-        return _load(folder / "knn.json", cls._from_json, classes, "exaudit knn fit")
+        return load_fitted(folder / "knn.json", cls._from_json, classes, "exaudit knn fit")
 
     @classmethod
     def _from_json(cls, value: dict[str, Any], classes: int) -> FittedKNN:
@@ -233,28 +242,30 @@ class FittedAdmission:
             "schema": 1 if len(limits) == 1 else SCHEMA,
             "admission": limits[0] if len(limits) == 1 else limits,
             "use_count": self.use_count,
-            "documents": [_plain(document) for document in self.documents],
+            "documents": [plain_document(document) for document in self.documents],
         }
-        _save(folder / "admission.json", value)
+        save_fitted(folder / "admission.json", value)
 
     @classmethod
     def load(cls, folder: Path, classes: int) -> FittedAdmission | None:
         """The limits of a model folder; None where none were fitted."""
-        return _load(folder / "admission.json", cls._from_json, classes, "exaudit admission fit")
+        return load_fitted(folder / "admission.json", cls._from_json, classes, "exaudit admission fit")
 
     @classmethod
     def _from_json(cls, value: dict[str, Any], classes: int) -> FittedAdmission:
         admissions = tuple(Admission.from_json(each) for each in _each(value["admission"], classes))
-        documents = tuple(_document(each) for each in value["documents"])
+        documents = tuple(document_from(each) for each in value["documents"])
         return cls(admissions, documents, bool(value["use_count"]))
 
 
-def _save(path: Path, value: dict[str, Any]) -> None:
+def save_fitted(path: Path, value: dict[str, Any]) -> None:
     write_sealed(path, value)
     note_fitted(path.parent, path.name)
 
 
-def _load(path: Path, parse: Callable[[dict[str, Any], int], T], classes: int, command: str) -> T | None:
+def load_fitted(
+    path: Path, parse: Callable[[dict[str, Any], int], T], classes: int, command: str
+) -> T | None:
     try:
         value = read_sealed(path)
         if value["schema"] > SCHEMA:
@@ -278,15 +289,24 @@ def _each(value: Any, classes: int) -> list[Any]:
     return each
 
 
-def _plain(document: Document) -> dict[str, Any]:
+def plain_document(document: Document) -> dict[str, Any]:
     label = list(document.label) if isinstance(document.label, tuple) else document.label
     return {"id": document.id, "text": document.text, "tokens": list(document.tokens), "label": label}
 
 
-def _document(value: dict[str, Any]) -> Document:
-    tokens, label = value["tokens"], value["label"]
-    label = tuple(label) if isinstance(label, list) else label
-    return Document(str(value["id"]), str(value["text"]), tuple(tokens), label)
+def document_from(value: dict[str, Any]) -> Document:
+    tokens, of_tokens = value["tokens"], value.get("token_labels")
+    return Document(
+        str(value["id"]),
+        str(value["text"]),
+        tuple(tokens),
+        _label(value["label"]),
+        None if of_tokens is None else tuple(_label(label) for label in of_tokens),
+    )
+
+
+def _label(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _flat(

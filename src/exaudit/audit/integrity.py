@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exaudit._files import read_json
+from exaudit.audit.drift import DriftReference
 from exaudit.audit.fitted import FittedAdmission, FittedKNN
 from exaudit.audit.place import ModelPlace
 from exaudit.errors import ExauditError, ModelError, SupportError
@@ -49,6 +50,7 @@ def verify_folder(
         "support set": lambda: _support(folder, location) if has_support else None,
         "knn.json": lambda: _fitted(folder),
         "admission.json": lambda: _limits(folder),
+        "drift.json": lambda: _reference(folder),
     }
     findings = []
     for part, check in checks.items():
@@ -102,6 +104,10 @@ def _limits(folder: Path) -> str | None:
     fits = knn is not None and limits.fits(knn.knns)
     stale = "" if fits else "; the limits are of another K-NN: run `exaudit admission fit`"
     return _seal(folder / "admission.json") + stale
+
+
+def _reference(folder: Path) -> str | None:
+    return None if DriftReference.load(folder) is None else _seal(folder / "drift.json")
 
 
 def _seal(path: Path) -> str:

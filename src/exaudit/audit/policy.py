@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from exaudit.audit.audited import Audited, AuditedScores, MultiAudited, Rule
 from exaudit.audit.evidence import Evidence, Exemplar, FoundExemplars
+from exaudit.audit.promise import Promise
+from exaudit.audit.signals import signals_of
 from exaudit.data.labels import LabelSet
 from exaudit.decide.admission import Admission
 from exaudit.decide.knn import KNN
@@ -17,6 +20,8 @@ from exaudit.decide.rules import exag, exat
 from exaudit.model.scores import MultiScores, Scores, TokenScores
 
 __all__ = ["Policy"]
+
+A = TypeVar("A", Audited, MultiAudited)
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,13 @@ class Policy:
     rule: Rule | None = None
     knns: tuple[KNN, ...] = ()
     admissions: tuple[Admission, ...] = ()
+    promise: Promise | None = None  # in force instead of the limits
     has_token_labels: bool = False  # whether any exemplar of the support set has one
 
     @property
     def k(self) -> int:
         """How many exemplars each token needs."""
-        return max((knn.k for knn in self.knns), default=1)
+        return max([*(knn.k for knn in self.knns), 0 if self.promise is None else self.promise.k, 1])
 
     def audited(
         self,
@@ -43,16 +49,31 @@ class Policy:
         neighbours: Sequence[Neighbours],
         nearest: Sequence[tuple[Exemplar, ...]] = (),
     ) -> AuditedScores:
-        """The decisions on one document, given the exemplars of its tokens (and the nearest, in their documents)."""
+        """The decisions on one document, given the exemplars of its tokens (and the nearest, in their documents); none
+        where there is no support set."""
         views = tuple(
-            self._view(c, view, neighbours[c], nearest[c] if nearest else ())
+            self._view(c, view, neighbours[c] if neighbours else None, nearest[c] if nearest else ())
             for c, view in enumerate(scores.views)
         )
         if isinstance(scores, TokenScores):
-            return views[0]
+            return views[0] if self.promise is None else self._promised(views[0], neighbours, self.promise)
         admitted, reason = self._whole(scores, views)
-        return MultiAudited(
+        joint = MultiAudited(
             scores.document, views, scores.one_of, scores.exemplars, admitted=admitted, reason=reason
+        )
+        return joint if self.promise is None else self._promised(joint, neighbours, self.promise)
+
+    def _promised(self, audited: A, neighbours: Sequence[Neighbours], promise: Promise) -> A:
+        """The same with what the promise lets through."""
+        near = [own.take(promise.k) for own in neighbours] if promise.k else []
+        signals = signals_of(audited, near, self.knns if promise.made.knns else (), self.labels, truth=False)
+        document, words = promise.verdicts(signals, self.labels)
+        return replace(
+            audited,
+            admission=words,
+            admitted=bool(document.admitted[0]),
+            reason=document.reason(0),
+            promise=promise.told(),
         )
 
     def evidence(
@@ -100,10 +121,12 @@ class Policy:
         )
 
     def _view(
-        self, c: int, scores: TokenScores, neighbours: Neighbours, nearest: tuple[Exemplar, ...]
+        self, c: int, scores: TokenScores, neighbours: Neighbours | None, nearest: tuple[Exemplar, ...]
     ) -> Audited:
         """The decisions of one class."""
         ruled = output = tokens = admitted = reason = None
+        if neighbours is None:
+            return Audited(**_plain(scores))
         if self.rule == "exag":
             ruled = exag(scores.margins, neighbours)
         elif self.rule == "exat":
@@ -120,9 +143,8 @@ class Policy:
                     of_token = np.zeros(len(neighbours), np.int64)
                     whole = self.admissions[c].documents(tokens.admitted, of_token, 1)
                     admitted, reason = bool(whole.admitted[0]), whole.reason(0)
-        plain = {field.name: getattr(scores, field.name) for field in fields(TokenScores)}
         return Audited(
-            **plain,
+            **_plain(scores),
             rule=self.rule,
             ruled=ruled,
             neighbours=neighbours,
@@ -140,6 +162,10 @@ class Policy:
             return None, None
         refused = [f"{self.labels.names[c]}: {views[c].reason}" for c in deciding if not views[c].admitted]
         return not refused, "; ".join(refused) or None
+
+
+def _plain(scores: TokenScores) -> dict[str, Any]:
+    return {field.name: getattr(scores, field.name) for field in fields(TokenScores)}
 
 
 def _classes(scores: Scores) -> list[tuple[int, ...]]:

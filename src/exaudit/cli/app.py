@@ -46,6 +46,7 @@ from exaudit.cli import (  # noqa: E402
     data,
     demo,
     diff,
+    drift,
     evaluate,
     features,
     knn,
@@ -69,6 +70,7 @@ app.command("suggest")(suggest.suggest)
 app.command("features")(features.features)
 app.command("diff")(diff.diff)
 app.command("compare")(compare.compare)
+app.command("drift")(drift.drift)
 app.command("reliability")(reliability.reliability)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)

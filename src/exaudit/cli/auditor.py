@@ -11,8 +11,9 @@ from exaudit.cli.options import say
 
 if TYPE_CHECKING:
     from exaudit.audit import Auditor, Rule
+    from exaudit.audit.auditor import Admit
 
-__all__ = ["chosen_rule", "opened", "refuse_without_rule"]
+__all__ = ["admission_rule", "chosen_rule", "opened", "refuse_without_rule"]
 
 
 @contextmanager
@@ -47,6 +48,19 @@ def chosen_rule(rule: str | None, knn: bool) -> Rule | None:
     if knn and rule not in (None, "knn"):
         raise SettingError(f"--rule {rule} and --knn exclude each other; give one of them")
     return cast("Rule | None", "knn" if knn else rule)
+
+
+def admission_rule(admit: bool, rule: str | None) -> bool | Admit:
+    """What --admit and --admit-rule ask for."""
+    from typing import cast
+
+    from exaudit.errors import SettingError
+
+    if rule not in (None, "promise", "mean"):
+        raise SettingError(f"`admit_rule` is {rule!r}; choose promise or mean")
+    if rule is not None and not admit:
+        raise SettingError("--admit-rule is about --admit; add that, or leave it out")
+    return admit if rule is None else cast("Admit", rule)
 
 
 def refuse_without_rule(support: str | None, stream: bool) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
+from exaudit.cli.auditor import admission_rule, chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
+    AdmitRule,
     Device,
     Encoder,
     Model,
@@ -49,6 +50,7 @@ def evaluate(
     rule: RuleName = None,
     knn: UseKNN = False,
     admit: Admit = False,
+    admit_rule: AdmitRule = None,
     support: SupportAt = None,
     stream: Stream = False,
     device: Device = "auto",
@@ -59,10 +61,12 @@ def evaluate(
 
     With --rule or --knn the decisions of the rule are scored; with --admit, only what is admitted.
     """
+    from dataclasses import replace
+
     from exaudit.analyse.evaluation import Evaluation
     from exaudit.model.folder import load_model
 
-    chosen = chosen_rule(rule, knn)
+    chosen, admitting = chosen_rule(rule, knn), admission_rule(admit, admit_rule)
     if chosen is None and not admit:
         refuse_without_rule(support, stream)
         trained = load_model(model, device=device, encoder=encoder, precision=precision)
@@ -73,9 +77,14 @@ def evaluate(
         with opened(
             model, support, device=device, encoder=encoder, precision=precision, stream=stream
         ) as auditor:
-            auditor.support.refresh()  # one that is not there is told first
-            stale = auditor.staleness() if admit else None
-            told = auditor.watch_overlap(with_notes(auditor.model, documents))
+            promising = auditor.promises(admitting)
+            if auditor.has_support or not promising:
+                auditor.support.refresh()  # one that is not there is told first
+            if promising and (change := auditor.check_promise(keep=False)):
+                say(change)
+            stale = auditor.staleness() if admit and not promising else None
+            told = with_notes(auditor.model, documents)
+            told = auditor.watch_overlap(told) if auditor.has_support else told
             admitted: list[tuple[bool, NDArray[np.bool_] | None]] = []  # a document, and its tokens
 
             def watched(labelled: Iterable[AuditedScores]) -> Iterator[AuditedScores]:
@@ -85,11 +94,13 @@ def evaluate(
                         stale.count(one)
                     yield one
 
-            labelled = auditor.iter_label(told, rule=chosen, admit=admit)
+            labelled = auditor.iter_label(told, rule=chosen, admit=admitting)
             evaluation = Evaluation.of(watched(labelled), auditor.labels)
             if admit:
                 kept = [document for document, _ in admitted]
                 masks = [tokens for _, tokens in admitted if tokens is not None]
+                if not masks:  # nothing is promised about words
+                    evaluation = replace(evaluation, tokens=None, token_truth=None)
                 evaluation = evaluation.only(kept, masks)
                 say(
                     f"admitted: {sum(kept)} of {len(kept)} documents, {sum(int(mask.sum()) for mask in masks)} of "

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from exaudit._escape import json_text
-from exaudit.cli.auditor import chosen_rule, opened, refuse_without_rule
+from exaudit.cli.auditor import admission_rule, chosen_rule, opened, refuse_without_rule
 from exaudit.cli.options import (
     Admit,
+    AdmitRule,
     Device,
     Encoder,
     Model,
@@ -23,6 +24,11 @@ from exaudit.cli.options import (
     with_notes,
 )
 from exaudit.cli.reading import Reading, reads
+
+if TYPE_CHECKING:
+    from exaudit.audit import Auditor, DriftWatch
+    from exaudit.data.labels import LabelSet
+    from exaudit.model.scores import Scores
 
 __all__ = ["label"]
 
@@ -38,6 +44,14 @@ def label(
     rule: RuleName = None,
     knn: UseKNN = False,
     admit: Admit = False,
+    watch_drift: Annotated[
+        bool,
+        typer.Option(
+            "--watch-drift",
+            help="Warn once the documents are no longer like the reference, and mark the rest.",
+        ),
+    ] = False,
+    admit_rule: AdmitRule = None,
     support: SupportAt = None,
     stream: Stream = False,
     device: Device = "auto",
@@ -46,32 +60,77 @@ def label(
 ) -> None:
     """Write one JSON object a document: its decision and score, and those of every word.
 
-    With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set.
+    With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set. With
+    --watch-drift, answers from where drift was noticed have the reason as their `drift`. A promise about the answers
+    that --admit lets through is taken back by drift, which is then watched for in any case: nothing more is admitted.
     """
     from exaudit.cli.outputs import check_output, output
     from exaudit.model.folder import load_model
 
-    chosen = chosen_rule(rule, knn)
+    chosen, admitting = chosen_rule(rule, knn), admission_rule(admit, admit_rule)
     check_output(out, model, support, file, reading.token_labels)
     documents = reading.iterate(file)
     if chosen is None and not admit:
         refuse_without_rule(support, stream)
         loaded = load_model(model, device=device, encoder=encoder, precision=precision)
+        watch = None
+        if watch_drift:
+            with opened(model, device=device, encoder=encoder, precision=precision) as auditor:
+                watch = _watch(auditor)
         with output(out) as stream_out:
             for scores in loaded.iter_label(with_notes(loaded, documents)):
-                stream_out.write(json_text(scores.to_json(loaded.labels)) + "\n")
+                stream_out.write(_line(scores, loaded.labels, watch))
         return
     with opened(
         model, support, device=device, encoder=encoder, precision=precision, stream=stream
     ) as auditor:
-        stale = auditor.staleness() if admit else None
+        promising = auditor.promises(admitting)
+        if promising and (change := auditor.check_promise(keep=False)):
+            say(change)
+        stale = auditor.staleness() if admit and not promising else None
+        watch = _watch(auditor) if watch_drift or promising else None
         told = with_notes(auditor.model, documents)
-        labelled = auditor.iter_label(told, rule=chosen, admit=admit, nearest=True)
+        labelled = auditor.iter_label(told, rule=chosen, admit=admitting, nearest=True)
         with output(out) as stream_out:
             for audited in labelled:
                 if stale is not None:
                     stale.count(audited)
-                stream_out.write(json_text(audited.to_json(auditor.labels)) + "\n")
+                stream_out.write(_line(audited, auditor.labels, watch))
             auditor.wait_verified()  # before a file is put in its place
         if stale is not None:
             say(stale.render())
+        if promising and auditor.promise is not None:
+            promise = auditor.promise
+            if watch is not None and watch.detected:
+                promise = promise.withdrawn(f"{watch.reason}, by document {watch.since:,}")
+            for sentence in promise.sentences(auditor.labels):
+                say(sentence)
+
+
+def _watch(auditor: Auditor) -> DriftWatch:
+    from exaudit.audit import DriftWatch
+
+    return DriftWatch(auditor.drift_reference(), auditor.model)
+
+
+def _line(scores: Scores, labels: LabelSet, watch: DriftWatch | None) -> str:
+    """The answer; from where drift was noticed, with the reason why it may not be relied on."""
+    line = scores.to_json(labels)
+    if watch is not None and not watch.detected and watch.see(scores):
+        say(
+            f"warning: by document {watch.since:,} ({scores.document.id}), they are no longer like the reference: "
+            f"{watch.reason}; answers from here on are marked with this as their drift"
+        )
+    if watch is not None and watch.detected:
+        line["drift"] = watch.reason
+        if line.get("promise") is not None:
+            _withdraw(line, watch.reason)
+    return json_text(line) + "\n"
+
+
+def _withdraw(line: dict[str, Any], reason: str | None) -> None:
+    """Admit nothing more: what was promised was about documents like those of the reference."""
+    line["promise"] = {**line["promise"], "withdrawn": reason}
+    for answer in (line, *line["tokens"]):
+        if answer.get("admitted") is not None:
+            answer |= {"admitted": False, "reason": f"the promise is withdrawn: {reason}"}

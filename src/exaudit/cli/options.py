@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Admit",
+    "AdmitRule",
     "AsJson",
     "Author",
     "Device",
@@ -74,8 +75,13 @@ RuleName = Annotated[
     typer.Option("--rule", help="exag or exat: admit a positive word only if its nearest exemplar does."),
 ]
 UseKNN = Annotated[bool, typer.Option("--knn", help="Decide the words by the K-NN over exemplars.")]
-Admit = Annotated[
-    bool, typer.Option("--admit", help="Tell which answers of the K-NN may be relied on, and why not.")
+Admit = Annotated[bool, typer.Option("--admit", help="Tell which answers may be relied on, and why not.")]
+AdmitRule = Annotated[
+    str | None,
+    typer.Option(
+        "--admit-rule",
+        help="Of --admit: promise (where one was made), or mean: the limits, for answers of the K-NN.",
+    ),
 ]
 Stream = Annotated[
     bool,

@@ -193,7 +193,8 @@ def undo(
 ) -> None:
     """Take back the last edit that stands; again for the one before."""
     with opened(model, support) as auditor:
-        _report(auditor.support.undo(author=author, reason=reason), as_json)
+        _report(auditor.undo(author=author, reason=reason), as_json)
+        _check_promise(auditor)
 
 
 @app.command()
@@ -206,7 +207,8 @@ def redo(
 ) -> None:
     """Do again what was undone last."""
     with opened(model, support) as auditor:
-        _report(auditor.support.redo(author=author, reason=reason), as_json)
+        _report(auditor.redo(author=author, reason=reason), as_json)
+        _check_promise(auditor)
 
 
 @app.command()
@@ -384,6 +386,7 @@ def _edit_or_preview(
         if rule is not None:
             raise SettingError("--rule is about the preview; leave it out, or add --preview FILE")
         _report(edit(auditor), as_json)
+        _check_promise(auditor)
         return
     told = auditor.preview(edit, read(preview), rule=chosen_rule(rule, False))
     if as_json:
@@ -399,6 +402,17 @@ def _edit_or_preview(
         f"preview, nothing was written: {told.edit.what}; by {told.rule}, {len(told.flips)} of {told.tokens} "
         f"token decisions in {told.documents} documents would flip"
     )
+
+
+def _check_promise(auditor: Auditor) -> None:
+    """Say what an edit makes of the promise, if there is one."""
+    from exaudit.errors import ExauditError
+
+    try:
+        if change := auditor.check_promise():
+            say(change)
+    except ExauditError as error:  # the edit stands; nothing is admitted until a promise is made again
+        say(str(error))
 
 
 def _report(edit: Edit, as_json: bool) -> None:

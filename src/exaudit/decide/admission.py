@@ -31,6 +31,7 @@ __all__ = [
     "DocumentLimits",
     "TokenAdmission",
     "TokenLimits",
+    "apart",
 ]
 
 AdmissionKind = Literal["distance", "magnitude", "both"]
@@ -160,10 +161,10 @@ class TokenAdmission:
                 whose = "has no label" if label == 0 else f"is {names[int(label > 0)]}"
                 reasons.append(f"K-NN says {names[index]} but the nearest exemplar's document {whose}")
             if distance > farthest:
-                found, limit = _apart(distance, farthest, 1)
+                found, limit = apart(distance, farthest, 1)
                 reasons.append(f"nearest exemplar at {found}, limit {limit}")
         if self.kind != "distance" and sign * output < sign * weakest:
-            found, limit = _apart(output, weakest, 2)
+            found, limit = apart(output, weakest, 2)
             reasons.append(f"K-NN output {found}, needs at {'least' if sign > 0 else 'most'} {limit}")
         return "; ".join(reasons)
 
@@ -186,7 +187,7 @@ class DocumentAdmission:
             return "the document has no tokens"
         reasons = []
         if not count / tokens > self.limits.share:
-            found, limit = _apart(100 * count / tokens, 100 * self.limits.share, 1)
+            found, limit = apart(100 * count / tokens, 100 * self.limits.share, 1)
             reasons.append(f"{count} of {tokens} tokens admitted ({found}%), needs more than {limit}%")
         if self.limits.count is not None and not self.limits.count[0] <= count <= self.limits.count[1]:
             low, high = self.limits.count
@@ -334,7 +335,7 @@ def _counts(
     return np.bincount(of_token[chosen], minlength=documents), np.bincount(of_token, minlength=documents)
 
 
-def _apart(found: float, limit: float, digits: int) -> tuple[str, str]:
+def apart(found: float, limit: float, digits: int) -> tuple[str, str]:
     """Both numbers, with as many digits as it takes to see that they differ."""
     while digits < 9 and found != limit and f"{found:.{digits}f}" == f"{limit:.{digits}f}":
         digits += 1

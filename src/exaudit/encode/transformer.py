@@ -137,7 +137,7 @@ class Transformer:
 
     @property
     def packs(self) -> bool:
-        """Whether documents are read on the fly without padding: by a plain BERT on a CPU. A GPU, waiting for kernels
+        """Whether documents are read without padding: by a plain BERT on a CPU. A GPU, waiting for kernels
         to start, would be slower."""
         return isinstance(self.module, Bert) and self.device.type == "cpu"
 
@@ -212,7 +212,7 @@ class Transformer:
         with progress(total=len(token_lists), unit="doc", desc=desc) as bar:
             for indices in _by_length(pieces.lengths, self.window, extra, budget):
                 with torch.no_grad():
-                    batch = self._encode(pieces, indices, budget)
+                    batch = self._encode(pieces, indices, budget, packed=self.packs)
                 yield indices.tolist(), batch
                 bar.update(len(indices))
 

@@ -5,7 +5,9 @@
     vocabulary.json     the words that have an embedding (where there are any)
     encoder/            the Transformer, where it was tuned (otherwise it is found by name and fingerprint)
     README.md           the model card, for people
-    support/            the support set, once there is one (see exaudit.support), with knn.json and admission.json
+    support/            the support set, once there is one (see exaudit.support), with knn.json, admission.json and
+                        promise.json
+    drift.json          figures of documents like those to come, once they were kept (see exaudit.audit.drift)
 
 A folder is written beside its place, synced, and exchanged with what is there, so there is the old model or the new
 one, whole, whatever happens to the machine. What is replaced was written by exaudit: anything else is refused, and a
@@ -66,6 +68,8 @@ OURS = {
     "README.md",
     "knn.json",
     "admission.json",
+    "drift.json",
+    "promise.json",
 }
 
 

@@ -82,7 +82,13 @@ def marked_boundary(
 
 
 def marked_offset(
-    scores: Words, truth: Words, start: float, beta: float = 0.5, weights: Floats | None = None
+    scores: Words,
+    truth: Words,
+    start: float,
+    beta: float = 0.5,
+    weights: Floats | None = None,
+    *,
+    prior: float = PRIOR,
 ) -> float:
     """The boundary of one class for the best F_beta, by a few documents.
 
@@ -96,6 +102,8 @@ def marked_offset(
         Which F-score; 0.5 prefers precision.
     weights
         How many documents each one stands for, if not for as many (D,).
+    prior
+        How many marked words `start` weighs as much as.
     """
     if not any(np.any(own) for own in truth):
         return start
@@ -117,7 +125,7 @@ def marked_offset(
     middles = (boundaries + np.append(boundaries[1:], boundaries[-1])) / 2  # between two words
     middles[before] = start
     positive = float(weights[of[marked]].sum())
-    return float(start + (np.median(middles[best]) - start) * positive / (positive + PRIOR))
+    return float(start + (np.median(middles[best]) - start) * positive / (positive + prior))
 
 
 def marked_measures(
@@ -143,16 +151,17 @@ def marked_smoothing(
     scores: Words, truth: Words, start: float, beta: float = 0.5, weights: Floats | None = None
 ) -> int:
     """Over how many words to average the scores of one class: the width with the best F_beta of those that are better
-    than none in all but a few draws of the documents; 1 where there is no such width."""
+    than none in all but a few draws of the documents; 1 where there is no such width. The boundary before, which is one
+    of single words, has no say in it."""
     weights = np.ones(len(scores)) if weights is None else weights
     if not any(np.any(own) for own in truth):
         return 1
-    right, said, true = _drawn_counts(scores, truth, start, beta, weights)
+    right, said, true = _drawn_counts(scores, truth, start, beta, weights, prior=0)
     plain = _f(right, said, true, beta)  # (1 + B,)
     best, chosen = plain[0], 1
     for width in WIDTHS:
         means, boundary = smoothed(scores, start, width)
-        right, said, true = _drawn_counts(means, truth, boundary, beta, weights)
+        right, said, true = _drawn_counts(means, truth, boundary, beta, weights, prior=0)
         f = _f(right, said, true, beta)
         if f[0] > best and (f[1:] <= plain[1:]).mean() <= CHANCE:
             best, chosen = f[0], width
@@ -170,7 +179,7 @@ def smoothed(scores: Words, boundary: float, width: int) -> tuple[list[NDArray[A
 
 
 def _drawn_counts(
-    scores: Words, truth: Words, start: float, beta: float, weights: Floats
+    scores: Words, truth: Words, start: float, beta: float, weights: Floats, *, prior: float = PRIOR
 ) -> NDArray[np.float64]:
     """Words that are decided positive rightly, those decided so, and those that are (3, 1 + B): of all documents, then
     of those drawn.
@@ -182,7 +191,7 @@ def _drawn_counts(
     for fold in range(min(FOLDS, len(scores))):
         others = [i for i in range(len(scores)) if i % FOLDS != fold]
         rest = [scores[i] for i in others], [truth[i] for i in others]
-        boundary = marked_offset(*rest, start, beta, weights[others])
+        boundary = marked_offset(*rest, start, beta, weights[others], prior=prior)
         for i in range(fold, len(scores), FOLDS):
             flagged = scores[i] > boundary
             said[i], right[i] = flagged.sum(), (flagged & (truth[i] > 0)).sum()

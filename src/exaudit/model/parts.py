@@ -40,7 +40,7 @@ def load_encoder(settings: Settings) -> Transformer | None:
         device=settings.device,
         precision=settings.encoder_precision,
         max_length=settings.max_length,
-        plain=settings.tune_encoder and pick_device(settings.device).type == "cpu",
+        plain=pick_device(settings.device).type == "cpu",
     )
 
 

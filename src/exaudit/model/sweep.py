@@ -76,15 +76,17 @@ class Sweep:
         whole = float(np.mean([outputs[i, k] for i, k in pairs]))
         without = float(outputs[~of_class].mean())
         draws = np.random.default_rng(0)
+        orders = [draws.permutation(len(scores[i])) for i, _ in pairs]  # in which random words go
+        readings = _Readings(eraser, mine)
         gained: list[float] = []
         for step in progress(boundaries, unit="step", desc="boundary"):
             strongest = [scores[i][:, k] > step[k] for i, k in pairs]
-            random = [draws.permutation(own) for own in strongest]
+            random = [order < own.sum() for order, own in zip(orders, strongest, strict=True)]
             left, control = (
-                np.mean([found[p, k] for p, (_, k) in enumerate(pairs)])
-                for found in (sign * eraser.outputs(mine, flags) for flags in (strongest, random))
+                np.mean([own[k] for own, (_, k) in zip(readings.of(flags), pairs, strict=True)])
+                for flags in (strongest, random)
             )
-            gained.append(float(control - left))
+            gained.append(float(sign * (control - left)))
             if gained[-1] < PAST * max(gained):
                 break
         way = np.maximum.accumulate(np.maximum(gained, 0.0)) / max(whole - without, 1e-6)  # (S,)
@@ -113,6 +115,24 @@ class Sweep:
             "effects": self.effects.tolist(),
             "peak": self.peak,
         }
+
+
+class _Readings:
+    """Outputs of documents without some of their words. Short ones lose the same words in several steps, or none: what
+    was read once is not read again."""
+
+    def __init__(self, eraser: Eraser, documents: Sequence[Document]) -> None:
+        self._eraser, self._documents = eraser, documents
+        self._known: dict[tuple[int, bytes], NDArray[np.floating]] = {}
+
+    def of(self, erased: Sequence[NDArray[np.bool_]]) -> list[NDArray[np.floating]]:
+        """What every document comes to (K,) without its flagged words."""
+        keys = [(i, flags.tobytes()) for i, flags in enumerate(erased)]
+        new = [i for i, key in enumerate(keys) if key not in self._known]
+        if new:
+            found = self._eraser.outputs([self._documents[i] for i in new], [erased[i] for i in new])
+            self._known.update(zip((keys[i] for i in new), found, strict=True))
+        return [self._known[key] for key in keys]
 
 
 def _drawn(chosen: NDArray[np.bool_], lengths: Sequence[int]) -> list[tuple[int, int]]:

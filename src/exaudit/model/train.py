@@ -17,6 +17,7 @@ from exaudit.errors import SettingError
 from exaudit.head.training import evaluate
 from exaudit.model import recipes
 from exaudit.model.boundaries import boundaries_of
+from exaudit.model.digests import pack
 from exaudit.model.faithfulness import words_record
 from exaudit.model.job import Job, Trained
 from exaudit.model.model import Model
@@ -79,6 +80,7 @@ def train(
     record = {
         "documents": len(documents),
         "dev_documents": len(dev),
+        "digests": pack([*documents, *dev], "" if init is None else init.record.get("digests", "")),
         "criterion": training.criterion,
         "history": trained.history,
         "dev": evaluate(

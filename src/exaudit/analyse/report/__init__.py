@@ -17,6 +17,7 @@ from exaudit.analyse.report.blocks import (
 from exaudit.analyse.report.build import Answers, reliability_page, report_page
 from exaudit.analyse.report.compare_page import compare_page
 from exaudit.analyse.report.documents import Shelf
+from exaudit.analyse.report.drift_page import drift_page
 from exaudit.analyse.report.html import to_html
 from exaudit.analyse.report.markdown import to_markdown
 from exaudit.analyse.report.write import FORMATS, find_format, render
@@ -38,6 +39,7 @@ __all__ = [
     "Word",
     "Words",
     "compare_page",
+    "drift_page",
     "find_format",
     "reliability_page",
     "render",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,12 @@ from exaudit.analyse.report.documents import BUDGET, Shelf
 from exaudit.analyse.report.evaluation_tables import evaluation_section
 from exaudit.analyse.report.exemplar_tables import exemplar_section
 from exaudit.analyse.report.feature_tables import feature_data, feature_section
+from exaudit.analyse.report.promise_plots import curves, promise_section
 from exaudit.analyse.report.reliability_plots import multi_reliability_sections, reliability_sections
+from exaudit.audit.audited import Rule
 from exaudit.audit.auditor import Auditor
 from exaudit.audit.place import ModelPlace
+from exaudit.audit.promise import Promise
 from exaudit.data.columns import listed
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
@@ -44,6 +47,7 @@ class Answers:
     labelled: list[Scores]
     reference: NDArray[np.float64] | None  # distances of in-domain documents to their nearest exemplars
     title: str
+    promise: Promise | None = None
 
     @classmethod
     def of(
@@ -71,10 +75,13 @@ class Answers:
                     "`reference` is compared by the distance to exemplars, and there is no support set; build one first"
                 )
             model = load_model(Path(folder), device=device, encoder=encoder)
-            return cls(model, None, list(model.iter_label(documents, total=len(documents))), None, title)
+            labelled_alone: list[Scores] = list(model.iter_label(documents, total=len(documents)))
+            promise = Promise.load(Path(folder), len(model.labels.views))
+            return cls(model, None, labelled_alone, None, title, promise)
         auditor = Auditor.open(folder, support=support, device=device, encoder=encoder)
-        rule, admit = None if auditor.knn is None else "knn", auditor.admission is not None
-        labelled = auditor.iter_label(documents, rule=rule, admit=admit, total=len(documents))  # type: ignore[arg-type]
+        rule: Rule | None = None if auditor.knn is None else "knn"
+        admit: Literal["mean"] | bool = False if auditor.admission is None else "mean"
+        labelled = auditor.iter_label(documents, rule=rule, admit=admit, total=len(documents))
         answers: list[Scores] = list(labelled)
         if reference is None and auditor.admission is not None:
             reference = auditor.admission.documents
@@ -83,7 +90,7 @@ class Answers:
             found = [a.views[0].neighbours for a in auditor.iter_label(reference, total=len(reference))]
             near = np.concatenate([n.distances[:, 0] for n in found if n is not None]).astype(np.float64)
         auditor.wait_verified()
-        return cls(auditor.model, auditor, answers, near, title)
+        return cls(auditor.model, auditor, answers, near, title, auditor.promise)
 
     @property
     def labels(self) -> LabelSet:
@@ -154,10 +161,14 @@ def reliability_page(answers: Answers) -> Page:
     else:
         reliability = MultiReliability.of(answers.labelled, answers.labels)
         sections = multi_reliability_sections(reliability, reference=answers.reference)
+    data: dict[str, Any] = {"reliability": reliability.to_json()}
+    if answers.promise is not None:
+        sections.insert(0, promise_section(answers.promise, answers.labels))
+        data["promise"] = answers.promise.told() | {"curves": curves(answers.promise)}
     summary = answers.summary()
     if not sections:
         summary.append("No labels are known and there is no K-NN, so nothing can be said about reliability.")
-    return Page(answers.title, tuple(summary), tuple(sections), {"reliability": reliability.to_json()})
+    return Page(answers.title, tuple(summary), tuple(sections), data)
 
 
 def report_page(
