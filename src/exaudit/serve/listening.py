@@ -53,6 +53,8 @@ def listen(
         raise SettingError(
             f"cannot listen at {host}, port {port}: {error.strerror or error}; give another `port`"
         ) from None
+    # Connections have it from here; asyncio sets it only on sockets that name their protocol, and 40 ms pass without.
+    place.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     port = place.getsockname()[1]
     hosts = [*LOCAL, host, *((socket.gethostname(), socket.getfqdn()) if host in EVERYWHERE else ())]
     app = create_app(bench, hosts=hosts, token=token)
