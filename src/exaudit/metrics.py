@@ -18,6 +18,7 @@ __all__ = [
     "document_metrics",
     "expected_offset",
     "f_beta",
+    "labelled_share",
     "newcombe",
     "paired_bootstrap",
     "stable_offset",
@@ -143,6 +144,16 @@ def expected_offset(log_odds: NDArray[np.floating], beta: float = 1.0, labelled:
     best = int(f.argmax())
     below = scores[best + 1] if best + 1 < len(scores) else scores[best] - 2.0
     return float((scores[best] + below) / 2 if below < scores[best] else np.nextafter(scores[best], -np.inf))
+
+
+def labelled_share(log_odds: NDArray[np.floating]) -> float:
+    """The part of the true ones that were labelled, by what was learnt from the labels: the mean probability of those
+    that were (Elkan and Noto, 2008), which is the mean of all probabilities weighed by themselves where they are right.
+    """
+    odds = np.asarray(log_odds, np.float64)
+    probabilities = np.exp(-np.logaddexp(0, -odds))
+    total = probabilities.sum()
+    return float((probabilities @ probabilities) / total) if total else 1.0
 
 
 def stable_offset(

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from exaudit.audit import Auditor
 from exaudit.cli import run
+from exaudit.data.readers import read_documents
 from exaudit.data.sample import sample_splits
+from exaudit.decide.risk import Goal
 
 Cli = Callable[..., str]
 FILE, NEW = "calibration.jsonl", "new.jsonl"
@@ -68,6 +71,15 @@ def test_drift_takes_the_promise_back(
         assert not any(token.get("admitted") for token in line["tokens"])
     assert "the promise is withdrawn: of the last" in told.err
     assert "at most 40% are wrong" not in told.err
+
+
+def test_a_promise_made_in_python_is_used_alike(calibration: Path, cli: Cli) -> None:
+    documents = list(read_documents(FILE))
+    Auditor.open("model").fit_promise(documents, Goal(0.4, 0.8))
+    assert not Path("model/drift.json").exists()  # its own documents are what others are compared with
+    alone = cli("label", "model", NEW, "--admit")
+    cli("admission", "fit", "model", FILE, "--risk", "0.4", "--confidence", "0.8")
+    assert cli("label", "model", NEW, "--admit") == alone
 
 
 def test_more_documents_keep_the_goal(calibration: Path, cli: Cli) -> None:

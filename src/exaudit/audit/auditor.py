@@ -560,16 +560,17 @@ class Auditor:
         return reference
 
     def drift_reference(self) -> DriftReference:
-        """What new documents are compared with: what `fit_drift` kept, or the documents of admission."""
+        """What new ones are compared with: what `fit_drift` kept, or the documents of the promise or the limits."""
         if self._drift is None and self._place is not None:
             self._drift = DriftReference.load(self._place.folder)
         if self._drift is None:
-            if self.admission is None:
+            if self.promise is None and self.admission is None:
                 raise SettingError(
                     "there is nothing to compare with: no reference was kept for this model, and no admission limits "
                     f"were fitted; give documents like those it is meant for (`{COMMAND}`)"
                 )
-            self._drift = self._drift_reference(self.admission.documents)
+            limits = () if self.admission is None else self.admission.documents
+            self._drift = self._drift_reference(limits if self.promise is None else self.promise.calibration)
         return self._drift.fitting(self.model, self._support_version())
 
     # -- edits ---------------------------------------------------------------------------------------------

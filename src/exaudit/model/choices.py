@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 from exaudit.data.document import Document
 from exaudit.head.confidence import Confidence
 from exaudit.head.network import Head, class_scores
-from exaudit.metrics import expected_offset, stable_offset
+from exaudit.metrics import expected_offset, labelled_share, stable_offset
 from exaudit.model.erasure import Eraser
 from exaudit.model.sweep import EFFECTS, Sweep
 
 __all__ = ["BETAS", "Known", "Scores", "choices", "negative_boundary"]
 
 BETAS = {"f1": 1.0, "f0.5": 0.5}
-# Of the words that carry the label, a student's lessons hold those that its teachers needed, which is a part of them:
-# who minds misses as much as false alarms takes it to be a small one.
-LABELLED = {"f1": 1 / 3, "f0.5": 2 / 3}
 
 Scores = Sequence[NDArray[np.floating]]
 
@@ -52,10 +49,7 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
     sweep = None
     if word_odds:
         words = np.concatenate(weighed)  # (W, K)
-        found = {
-            name: tuple(expected_offset(own, beta, LABELLED[name]) for own in words.T)
-            for name, beta in BETAS.items()
-        }
+        found = {name: tuple(_expected(own, name) for own in words.T) for name in BETAS}
     else:
         sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
         if sweep is None or not sweep.tells:
@@ -67,6 +61,15 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
         "sweep": None if sweep is None else sweep.to_json(),
         "choices": {name: {"words": list(found[name]), "negative": negative[name]} for name in BETAS},
     }
+
+
+def _expected(log_odds: NDArray[np.floating], name: str) -> float:
+    """Where the F-score to be expected is highest. A student's lessons hold the words that its teachers needed, which
+    are a part of those that carry the label, and not a random one but the plainest: for F1, which minds misses as much
+    as false alarms, the part is taken to be smaller than it looks.
+    """
+    share = labelled_share(log_odds)
+    return expected_offset(log_odds, BETAS[name], share**2 if name == "f1" else share)
 
 
 def _negative_choices(known: Known, confidence: Confidence) -> dict[str, float | None]:
