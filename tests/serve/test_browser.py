@@ -29,6 +29,7 @@ AXE = os.environ.get("EXAUDIT_AXE")  # the file axe.min.js of npm's axe-core
 
 Page = playwright.Page
 expect = playwright.expect
+expect.set_options(timeout=15_000)  # the server and the browser share a busy machine with other tests
 
 
 @pytest.fixture(scope="module")
