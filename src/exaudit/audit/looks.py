@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from exaudit.audit.audited import AuditedScores, Rule
-from exaudit.audit.auditor import Auditor, K
+from exaudit.audit.auditor import Auditor
 from exaudit.audit.evidence import Evidence, FoundExemplars
+from exaudit.audit.fitter import K
 from exaudit.audit.neighbourhood import each_apart, vectors_of
 from exaudit.audit.policy import Policy
 from exaudit.errors import SettingError, SupportError
