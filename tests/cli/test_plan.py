@@ -42,7 +42,7 @@ NO_SENSE = {
     "plan --documents -5": "--documents is -5; it must be from 1",
     "plan --documents nan": "--documents is nan; it must be from 1",
     "plan --documents 1e30": "--documents is 1e+30; it must be from 1 to 1e+15",
-    "plan --documents many": "'many' is not a valid float",
+    "plan --documents many": "Invalid value for '--documents'",
     f"{PLAN} --hours 0": "--hours is 0; it must be from 0.001",
     f"{PLAN} --memory-per-node inf": "--memory-per-node is inf; it must be from 0.1",
     f"{PLAN} --gpus-per-node -1": "--gpus-per-node is -1; it must be from 0",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -122,7 +123,7 @@ def _tell(planned: Plan) -> None:
             tell(f"{stage.name}: {_count(stage.copies)} copies of the support set share the queries")
     for note in planned.notes:
         tell(f"note: {note}")
-    _tell_rates(planned.rates)
+    _tell_rates(planned.rates if nodes.gpus else replace(planned.rates, gpu=None))
     tell("Nothing fails in a plan, and no node waits for another: allow for that.")
 
 
