@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--queries", type=float, default=1e7)
     parser.add_argument("--gpus", type=int, default=40, help="that share the exemplars")
     parser.add_argument("--gpus-per-node", type=int, default=8)
-    parser.add_argument("--bytes", type=float, default=4336, help="of an exemplar, vector and sketch")
+    parser.add_argument("--bytes", type=float, default=4464, help="of an exemplar, vector and sketch")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
