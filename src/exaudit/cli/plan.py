@@ -40,7 +40,8 @@ def plan(
         typer.Option(metavar="FILE", help="Rates in JSON: read, or written by --measure."),
     ] = None,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Measure the rates of this machine first; some 40 s of CPU time.")
+        bool,
+        typer.Option("--measure", help="Measure the rates of this machine first; some 40 s of CPU time."),
     ] = False,
     model: Annotated[
         Path | None,
