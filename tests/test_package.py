@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = Path(exaudit.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-REQUIRED = [*PROJECT["dependencies"], *EXTRAS["excel"], *EXTRAS["explainers"]]
+REQUIRED = [*PROJECT["dependencies"], *EXTRAS["excel"], *EXTRAS["explainers"], *EXTRAS["serve"]]
 BOUNDS = {canonical(name): bound for name, bound in (line.split(">=") for line in REQUIRED)}
 
 
@@ -93,6 +93,7 @@ ROOMS = (
     "experiments",
     "benchmark",
     "plan",
+    "serve",
     "cli",
 )
 

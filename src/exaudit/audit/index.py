@@ -106,7 +106,12 @@ class ExemplarIndex:
             raise SupportError("the support set is empty; build it, or add documents, first")
         self.verification.check()
         distances, places = self._search.search(vectors, k)  # (N, K) each
-        rows = self._row[places]  # (N, K)
+        return self.seen(distances, self._row[places], offsets=offsets)
+
+    def seen(
+        self, distances: npt.NDArray[Any], rows: Rows, *, offsets: Sequence[float]
+    ) -> tuple[Neighbours, ...]:
+        """Exemplars that were found earlier, with the scores and labels that they have now (N, K)."""
         at = self.at(rows)  # (N, K)
         found = self.exemplars
         return tuple(

@@ -55,6 +55,7 @@ from exaudit.cli import (  # noqa: E402
     reliability,
     report,
     reproduce,
+    serve,
     suggest,
     support,
     train,
@@ -74,6 +75,7 @@ app.command("drift")(drift.drift)
 app.command("reliability")(reliability.reliability)
 app.command("report")(report.report)
 app.command("plan")(plan.plan)
+app.command("serve")(serve.serve)
 app.command("verify")(verify.verify)
 app.command("demo")(demo.demo)
 app.add_typer(support.app, name="support")

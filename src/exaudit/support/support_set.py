@@ -335,6 +335,16 @@ class SupportSet(ABC):
 
     # History
 
+    @property
+    def undoable(self) -> bool:
+        """Whether there is an edit to take back."""
+        return bool(self._state.undoable)
+
+    @property
+    def redoable(self) -> bool:
+        """Whether there is an edit that was undone last, to do again."""
+        return bool(self._state.redoable)
+
     def log(self) -> list[Edit]:
         """The audit trail: every edit from the creation on, undone ones too."""
         return [entry.edit(number) for number, entry in enumerate(self._state.entries)]
