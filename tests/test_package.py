@@ -92,6 +92,7 @@ ROOMS = (
     "analyse",
     "experiments",
     "benchmark",
+    "plan",
     "serve",
     "cli",
 )
