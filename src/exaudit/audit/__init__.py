@@ -5,7 +5,7 @@ from exaudit.audit.auditor import Auditor, OverlapWarning
 from exaudit.audit.drift import Drift, DriftReference, DriftWatch, Shift
 from exaudit.audit.evidence import Evidence, Exemplar
 from exaudit.audit.fitted import FittedAdmission, FittedKNN
-from exaudit.audit.index import ExemplarIndex
+from exaudit.audit.index import ExemplarIndex, Index
 from exaudit.audit.preview import Flip, Preview
 from exaudit.audit.staleness import Staleness
 
@@ -22,6 +22,7 @@ __all__ = [
     "FittedAdmission",
     "FittedKNN",
     "Flip",
+    "Index",
     "MultiAudited",
     "OverlapWarning",
     "Preview",

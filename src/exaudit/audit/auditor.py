@@ -19,8 +19,8 @@ from exaudit.audit.calibration import made_for, refuse_seen, seen_in
 from exaudit.audit.drift import COMMAND, RATE, Drift, DriftReference, check_enough, check_rate, find_drift
 from exaudit.audit.evidence import Evidence, FoundExemplars
 from exaudit.audit.fitted import FittedAdmission, FittedKNN, Searched
-from exaudit.audit.index import ExemplarIndex
-from exaudit.audit.neighbourhood import Neighbourhood, each_apart, parts, vectors_of
+from exaudit.audit.index import Index
+from exaudit.audit.neighbourhood import MakeIndex, Neighbourhood, each_apart, parts, vectors_of
 from exaudit.audit.place import ModelPlace
 from exaudit.audit.policy import Policy
 from exaudit.audit.preview import Preview
@@ -80,12 +80,14 @@ class Auditor:
         encoder: str | None = None,
         precision: str | None = None,
         stream: bool = False,
+        index: MakeIndex | None = None,
     ) -> None:
         """A model and a support set at hand; use `open` for those of a model folder."""
         if place is None and (model is None or support is None):
             raise SettingError("an Auditor needs a model and a support set; or use Auditor.open(folder)")
         self._place, self._support = place, support
-        self._device, self._encoder, self._precision, self._stream = device, encoder, precision, stream
+        self._device, self._encoder, self._precision = device, encoder, precision
+        self._stream, self._index = stream, index
         self._model = model if model is None or support is None else _alike(model, support)
         self._neighbourhood: Neighbourhood | None = None
         self._knn: FittedKNN | None = None
@@ -104,6 +106,7 @@ class Auditor:
         encoder: str | None = None,
         precision: str | None = None,
         stream: bool = False,
+        index: MakeIndex | None = None,
     ) -> Auditor:
         """The auditor of a model folder. Weights, support set and vectors are read when first needed.
 
@@ -122,9 +125,13 @@ class Auditor:
             the precision of the set that they are compared with.
         stream
             Leave the vectors on disk and search them in blocks.
+        index
+            Makes the index that is searched: `exaudit.cluster.search.ShardedIndex` spreads it over a Ray cluster.
         """
         place = ModelPlace.of(model, support)
-        return cls(place=place, device=device, encoder=encoder, precision=precision, stream=stream)
+        return cls(
+            place=place, device=device, encoder=encoder, precision=precision, stream=stream, index=index
+        )
 
     @property
     def model(self) -> Model:
@@ -601,14 +608,16 @@ class Auditor:
                 f"the support set keeps its vectors as {self.support.header.dtype}; leave out `dtype`, or remove the "
                 "support set and build it anew"
             )
-        return edits.build(
-            self.model,
-            self.support,
-            labelled,
-            everything=everything,
-            resume=resume,
-            author=author,
-            reason=reason,
+        return self._acknowledged(
+            edits.build(
+                self.model,
+                self.support,
+                labelled,
+                everything=everything,
+                resume=resume,
+                author=author,
+                reason=reason,
+            )
         )
 
     def add(
@@ -616,11 +625,13 @@ class Auditor:
     ) -> Edit:
         """Add labelled documents, as one edit; with `replace` in place of those of the same id."""
         labelled = edits.labelled(documents, self.model)
-        return edits.add(self.model, self.support, labelled, replace=replace, author=author, reason=reason)
+        return self._acknowledged(
+            edits.add(self.model, self.support, labelled, replace=replace, author=author, reason=reason)
+        )
 
     def relabel(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
         """Change the label of a document of the support set; to several names where documents may have several."""
-        return self.support.relabel_document(id, label, author=author, reason=reason)
+        return self._acknowledged(self.support.relabel_document(id, label, author=author, reason=reason))
 
     def relabel_token(
         self,
@@ -632,23 +643,31 @@ class Auditor:
         reason: str = "",
     ) -> Edit:
         """Change the label of one token (counted from 0); see `SupportSet.relabel_token`."""
-        return self.support.relabel_token(id, position, label, author=author, reason=reason)
+        return self._acknowledged(
+            self.support.relabel_token(id, position, label, author=author, reason=reason)
+        )
 
     def remove(self, ids: str | Sequence[str], *, author: str | None = None, reason: str = "") -> Edit:
         """Remove documents from the support set, all or none of them."""
-        return self.support.remove(ids, author=author, reason=reason)
+        return self._acknowledged(self.support.remove(ids, author=author, reason=reason))
 
     def undo(self, *, author: str | None = None, reason: str = "") -> Edit:
         """Take back the last edit that stands."""
-        return self.support.undo(author=author, reason=reason)
+        return self._acknowledged(self.support.undo(author=author, reason=reason))
 
     def redo(self, *, author: str | None = None, reason: str = "") -> Edit:
         """Do again what was undone last."""
-        return self.support.redo(author=author, reason=reason)
+        return self._acknowledged(self.support.redo(author=author, reason=reason))
 
     def overlap(self, documents: Sequence[Document]) -> list[str]:
         """Ids of the documents that are in the support set with the same text."""
         return edits.overlap(self.support, documents)
+
+    def _acknowledged(self, edit: Edit) -> Edit:
+        """An edit, once all who answer questions have followed it."""
+        if self._neighbourhood is not None:
+            self._neighbourhood.acknowledge()
+        return edit
 
     # -- inside --------------------------------------------------------------------------------------------
 
@@ -656,7 +675,9 @@ class Auditor:
     def _near(self) -> Neighbourhood:
         with self._lock:
             if self._neighbourhood is None:
-                self._neighbourhood = Neighbourhood(self.model, self.support, stream=self._stream)
+                self._neighbourhood = Neighbourhood(
+                    self.model, self.support, stream=self._stream, index=self._index
+                )
             return self._neighbourhood
 
     def _drift_reference(self, documents: Sequence[Any]) -> DriftReference:
@@ -690,7 +711,7 @@ class Auditor:
         self.wait_verified()  # what is fitted on this stays
         return searched
 
-    def _decided(self, policy: Policy, index: ExemplarIndex, scores: Sequence[Scores]) -> list[AuditedScores]:
+    def _decided(self, policy: Policy, index: Index, scores: Sequence[Scores]) -> list[AuditedScores]:
         views = index.neighbours(vectors_of(scores), policy.k, offsets=self.model.word_boundaries)
         return [policy.audited(one, [found[mine] for found in views]) for one, mine in each_apart(scores)]
 

@@ -35,9 +35,7 @@ class Portion:
     vectors: Located
 
     @classmethod
-    def of(
-        cls, support: LanceSupportSet, numbers: npt.NDArray[np.int64], *, afresh: bool = False
-    ) -> Portion:
+    def of(cls, support: LanceSupportSet, numbers: npt.NDArray[np.int64], *, afresh: bool = False) -> Portion:
         """The documents with these numbers, which ascend; afresh: look for the tables' newest versions."""
         state, header = support._state, support.header
         lengths = state.length[numbers]

@@ -148,7 +148,9 @@ class ExactSearch:
                 self._scan(batch, live, len(seeds))
                 exact = self._squared(batch, batch.query, batch.row, torch.float64)
                 squared, nearest = batch.nearest(exact)  # (Q, k)
-                measured[some] = squared.cpu().numpy() / projection.scale**2  # powers of two: nothing is rounded
+                measured[some] = (
+                    squared.cpu().numpy() / projection.scale**2
+                )  # powers of two: nothing is rounded
                 rows[some] = nearest.cpu().numpy()
         return measured, rows
 
