@@ -9,6 +9,7 @@ import pytest
 
 from exaudit.batch import shards
 from exaudit.batch.labelling import LabelJob, Outcome, label_files
+from exaudit.batch.place import WorkerModel
 from exaudit.batch.reading import FileReader
 from exaudit.batch.shards import Shard
 from exaudit.batch.sources import find_files
@@ -36,7 +37,7 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def job(model: Path, out: Path, **options: Any) -> LabelJob:
-    return LabelJob(str(model), str(out), FileReader(**options), device="cpu")
+    return LabelJob(WorkerModel.of(model, device="cpu"), str(out), FileReader(**options))
 
 
 def rows(out: Path) -> list[dict[str, Any]]:

@@ -14,13 +14,12 @@ from exaudit._escape import json_text
 from exaudit._files import make_folder, replace_file, sha256_file
 from exaudit._progress import progress
 from exaudit.audit.audited import Rule
-from exaudit.audit.auditor import Auditor
+from exaudit.batch.place import WorkerModel
 from exaudit.batch.reading import FileReader
 from exaudit.batch.shards import OutputFolder, Shard, shards
 from exaudit.batch.sources import SourceFile
 from exaudit.data.document import Document
 from exaudit.errors import DataError
-from exaudit.model.folder import load_model
 from exaudit.model.model import Model
 from exaudit.model.scores import Scores
 
@@ -47,15 +46,10 @@ class Outcome:
 class LabelJob:
     """All that a worker needs to label shards, wherever it runs."""
 
-    model: str
+    model: WorkerModel
     out: str
     reader: FileReader
     rule: Rule | None = None
-    support: str | None = None
-    stream: bool = False
-    device: str = "auto"
-    encoder: str | None = None
-    precision: str | None = None
 
     def start(self) -> Callable[[Shard], Outcome]:
         """Load the model, once for many shards."""
@@ -64,14 +58,15 @@ class LabelJob:
     def told(self) -> dict[str, Any]:
         """What the output depends on; not the places of things, nor the machine."""
         told = asdict(self.reader) | {
-            "model": sha256_file(Path(self.model, "model.json")),
+            "model": sha256_file(Path(self.model.folder, "model.json")),
             "rule": self.rule,
-            "precision": self.precision,
+            "precision": self.model.precision,
         }
         if self.rule is not None:
-            told["support"] = Auditor.open(self.model, support=self.support).support.version
-        if self.rule == "knn" and Path(self.model, "knn.json").is_file():
-            told["knn"] = sha256_file(Path(self.model, "knn.json"))
+            told["support"] = self.model.open().support.version
+        knn = Path(self.model.folder, "knn.json")
+        if self.rule == "knn" and knn.is_file():
+            told["knn"] = sha256_file(knn)
         return told
 
 
@@ -80,15 +75,10 @@ class _ShardLabeler:
 
     def __init__(self, job: LabelJob) -> None:
         self._job = job
-        options: dict[str, Any] = {"device": job.device, "encoder": job.encoder, "precision": job.precision}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            self._auditor: Auditor | None = None
-            if job.rule is None:
-                self._model = load_model(Path(job.model), **options)
-            else:
-                self._auditor = Auditor.open(job.model, support=job.support, stream=job.stream, **options)
-                self._model = self._auditor.model
+            self._auditor = None if job.rule is None else job.model.open()
+            self._model = job.model.load() if self._auditor is None else self._auditor.model
         self._caught = [
             f"warning: {each.message}" for each in caught if issubclass(each.category, UserWarning)
         ]

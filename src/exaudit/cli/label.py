@@ -80,6 +80,7 @@ def label(
     Many files, or any with --ray, are labelled shard by shard into a folder; run again, the command goes on where it
     was stopped.
     """
+    from exaudit.batch.place import WorkerModel
     from exaudit.batch.sources import is_many
     from exaudit.cli.outputs import check_output, output
     from exaudit.errors import SettingError
@@ -94,21 +95,10 @@ def label(
             )
         if chosen is None:
             refuse_without_rule(support, stream)
-        label_many(
-            model,
-            file,
-            reading,
-            out,
-            rule=chosen,
-            support=support,
-            stream=stream,
-            device=device,
-            encoder=encoder,
-            precision=precision,
-            ray=ray,
-            workers=workers,
-            on_error=on_error,
+        place = WorkerModel.of(
+            model, support=support, encoder=encoder, stream=stream, device=device, precision=precision
         )
+        label_many(place, file, reading, out, rule=chosen, ray=ray, workers=workers, on_error=on_error)
         return
     refuse_alone(on_error, workers)
     check_output(out, model, support, file, reading.token_labels)

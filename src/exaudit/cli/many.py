@@ -14,12 +14,22 @@ from exaudit.cli.reading import Reading
 
 if TYPE_CHECKING:
     from exaudit.audit import Rule
+    from exaudit.batch.place import WorkerModel
     from exaudit.batch.reading import FileReader
     from exaudit.batch.sources import SourceFile
     from exaudit.cluster.pool import Pool
     from exaudit.data.document import Document
 
-__all__ = ["OnError", "RayAt", "Workers", "documents_of", "label_many", "pool_at", "refuse_alone"]
+__all__ = [
+    "OnError",
+    "RayAt",
+    "Workers",
+    "all_documents",
+    "documents_of",
+    "label_many",
+    "pool_at",
+    "refuse_alone",
+]
 
 SHOWN = 10  # remarks, of which there may be some about each file
 
@@ -63,17 +73,12 @@ def pool_at(ray: str | None, workers: int | None, device: str) -> Iterator[Pool 
 
 
 def label_many(
-    model: Path,
+    model: WorkerModel,
     source: Path,
     reading: Reading,
     out: Path | None,
     *,
     rule: Rule | None,
-    support: str | None,
-    stream: bool,
-    device: str,
-    encoder: str | None,
-    precision: str | None,
     ray: str | None,
     workers: int | None,
     on_error: str,
@@ -85,23 +90,13 @@ def label_many(
 
     if out is None:
         raise SettingError("many files are labelled into a folder; name it with --out")
-    check_folder(out, source, model)
+    check_folder(out, source, Path(model.folder))
     if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
         raise SettingError(f"cannot write into {out}: it lies in {source}, which the command reads")
     skip = _skips(on_error)
     files, reader = _files(source, reading)
-    job = LabelJob(
-        str(model.resolve()),
-        str(out.resolve()),
-        reader,
-        rule=rule,
-        support=support if support is None or "://" in support else str(Path(support).resolve()),
-        stream=stream,
-        device=device,
-        encoder=str(Path(encoder).resolve()) if encoder is not None and Path(encoder).exists() else encoder,
-        precision=precision,
-    )
-    with pool_at(ray, workers, device) as pool:
+    job = LabelJob(model, str(out.resolve()), reader, rule=rule)
+    with pool_at(ray, workers, model.device) as pool:
         done = label_files(job, files, spread=None if pool is None else pool.map, skip=skip)
     _tell_remarks(done.remarks)
     _tell_set_aside(done.set_aside)
@@ -124,10 +119,11 @@ def documents_of(source: Path, reading: Reading, on_error: str, **more: object) 
     from exaudit.batch.sources import is_many
     from exaudit.errors import DataError
 
-    skip = _skips(on_error)
     if not is_many(source):
+        refuse_alone(on_error, None)
         yield from reading.iterate(source, **more)
         return
+    skip = _skips(on_error)
     files, reader = _files(source, reading, **more)
     aside: dict[SourceFile, str] = {}
     remarks: list[str] = []
@@ -140,6 +136,16 @@ def documents_of(source: Path, reading: Reading, on_error: str, **more: object) 
     yield from reader.read_all(files, remarks, failed)
     _tell_remarks(remarks)
     _tell_set_aside(aside)
+
+
+def all_documents(source: Path, reading: Reading, on_error: str, **more: object) -> list[Document]:
+    """The same as a list; of one file, labels that differ in case alone are one."""
+    from exaudit.batch.sources import is_many
+
+    if is_many(source):
+        return list(documents_of(source, reading, on_error, **more))
+    refuse_alone(on_error, None)
+    return reading.read(source, **more)
 
 
 def _files(source: Path, reading: Reading, **more: object) -> tuple[list[SourceFile], FileReader]:

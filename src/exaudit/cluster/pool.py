@@ -28,14 +28,11 @@ PATIENCE = 30  # seconds without any worker, after which that is told
 class _Worker:
     """In a process of its own, on any node."""
 
-    def start(self, begin: Callable[[], Callable[[Any], Any]], threads: int) -> str:
+    def start(self, begin: Callable[[], Callable[[Any], Any]]) -> str:
         """Not when it is made: there, an error of ours would become one of Ray."""
-        import torch
-
         from exaudit._progress import hush
 
         hush()
-        torch.set_num_threads(threads)
         self._work = begin()
         return __version__
 
@@ -82,9 +79,8 @@ class Pool:
         self.on_gpus = device != "cpu" and sum(gpus) > 0
         self.workers = workers or (sum(gpus) if self.on_gpus else sum(cores))
         share = max(1, sum(cores) // self.workers)
-        self._threads = min(share, max(cores))
         self._actor = ray.remote(_Worker).options(
-            num_cpus=self._threads,
+            num_cpus=min(share, max(cores)),  # of which Ray makes as many threads
             num_gpus=1 if self.on_gpus else 0,
             scheduling_strategy="SPREAD",
             max_restarts=0,  # it is replaced instead, so that an item never waits for a place to be free
@@ -106,7 +102,7 @@ class Pool:
     def _start(self, begin: Callable[[], Callable[[Any], Any]]) -> Callable[[], tuple[Any, Any]]:
         def start() -> tuple[Any, Any]:
             actor = self._actor.remote()
-            return actor.start.remote(begin, self._threads), actor
+            return actor.start.remote(begin), actor
 
         return start
 
@@ -123,7 +119,7 @@ class _Run:
         tell: Callable[[str], None],
     ) -> None:
         self._ray, self._start, self._workers, self._tell = ray, start, workers, tell
-        self._window = 2 * AHEAD * workers if ordered else None  # of results that wait for an earlier one
+        self._window = AHEAD * workers if ordered else None  # of results that wait for an earlier one
         self._starting: dict[Any, Any] = {}  # workers, by what they will answer when they are ready
         self._at: dict[Any, dict[Any, _Task]] = {}  # of each worker, its tasks by what they will give
         self._todo: deque[_Task] = deque()
