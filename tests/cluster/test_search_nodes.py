@@ -33,7 +33,7 @@ def index(nodes: Any, support: LanceSupportSet) -> Iterator[ShardedIndex]:
     with connected(nodes.address), pytest.MonkeyPatch.context() as patch:
         room = min(node["Resources"]["memory"] for node in ray.nodes())
         patch.setattr(placement, "_WORKER_BYTES", int(0.4 * room))
-        index = ShardedIndex(support, shards=3, patience=60)
+        index = ShardedIndex(support, shards=3, patience=300)
         yield index
         index.close()
 
@@ -90,5 +90,5 @@ def test_a_shard_that_cannot_come_back(
     ):  # nor is the edit acknowledged
         index.follow(support)
     nodes.add()
-    monkeypatch.setattr(index, "_patience", 60)
+    monkeypatch.setattr(index, "_patience", 300)
     check(index, support)

@@ -34,11 +34,14 @@ class Editor(Opened):
         dtype: str | None = None,
         author: str | None = None,
         reason: str = "",
+        batches: edits.Batches | None = None,
     ) -> Edit:
         """Make the support set from labelled documents; with `everything` in place of what is there.
 
         A build that was stopped, at any moment and by any means, goes on when it is started again with the same
         documents, and ends with the same set.
+
+        batches : makes exemplars of parts of the documents, in their order, as the workers of a cluster do.
         """
         labelled = edits.labelled(documents, self.model)
         if self._support is None and self._place is not None and not self._place.has_support():
@@ -59,6 +62,7 @@ class Editor(Opened):
             resume=resume,
             author=author,
             reason=reason,
+            batches=batches,
         )
         return self._acknowledged(built)
 
