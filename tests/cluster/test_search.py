@@ -17,6 +17,7 @@ pytest.importorskip("ray")
 
 from ray.exceptions import RayActorError, RayTaskError
 
+from exaudit._version import __version__
 from exaudit.audit.index import ExemplarIndex
 from exaudit.cluster import placement, search
 from exaudit.cluster.search import ShardedIndex
@@ -28,6 +29,7 @@ from exaudit.support.memory import MemorySupportSet
 from exaudit.support.store import LanceSupportSet
 from spread import LABELS, QUERIES, batch, check, stored, told
 
+VERSION = [__version__]
 NODES = [{"Alive": True, "Resources": {"CPU": 4, "memory": 8 << 30}}] * 3
 
 
@@ -37,8 +39,8 @@ class Actor:
     started = 0
 
     def __init__(self, threads: int) -> None:
-        self.shard, self.dies, self.starts = Shard(1), False, threads
-        self.shard.node = lambda: "a node"  # type: ignore[method-assign]
+        self.shard, self.dies = Shard(1), False
+        self.shard.start = lambda: ("a node", VERSION[-1])  # type: ignore[method-assign]
         Actor.started += 1
 
     def __getattr__(self, name: str) -> Any:
@@ -179,6 +181,9 @@ def test_a_damaged_vector_is_found_by_the_shard_that_reads_it(support: LanceSupp
 def test_what_cannot_be_spread(support: LanceSupportSet, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SupportError, match="not stored where other machines could read it"):
         ShardedIndex(MemorySupportSet.create(width=3, labels=LABELS))
+    monkeypatch.setitem(globals(), "VERSION", ["0.0.1"])
+    with pytest.raises(ClusterError, match=r"has exaudit 0\.0\.1, and this machine"):
+        ShardedIndex(support, shards=3)
     monkeypatch.setattr(placement, "_WORKER_BYTES", 1 << 50)
     with pytest.raises(
         ClusterError, match=r"takes 3377699\.7 GB of memory, and the cluster has .* on 3 nodes"

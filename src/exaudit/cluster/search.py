@@ -18,6 +18,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from exaudit._arrays import ranges
+from exaudit._version import __version__
 from exaudit.audit.index import Index
 from exaudit.cluster.placement import GROWTH, Placement
 from exaudit.cluster.shard import Answer, Shard, merged
@@ -239,7 +240,7 @@ class ShardedIndex(Index):
         starting = {}
         for place in places:
             place.actor = ray.remote(Shard).options(**options).remote(self._placement.threads)
-            starting[place] = place.actor.node.remote()
+            starting[place] = place.actor.start.remote()
         _, late = ray.wait(list(starting.values()), num_returns=len(starting), timeout=self._patience)
         if late:
             without = [place for place, ref in starting.items() if ref in late]
@@ -247,11 +248,18 @@ class ShardedIndex(Index):
                 place.lose("the cluster had no room for it")
             up = sum(bool(node["Alive"]) for node in ray.nodes())
             raise ClusterError(
-                f"{self._named(without)} found no node with {self._placement.memory / 1e9:.1f} GB of memory to spare "
-                f"within {self._patience:.0f} s, with {up} nodes up; add nodes, or free memory, and ask again"
+                f"{self._named(without)} did not start within {self._patience:.0f} s, with {up} nodes up; each asks "
+                f"for {self._placement.memory / 1e9:.1f} GB of memory on a node: add nodes, or free memory, and ask again"
             )
-        for place, node in _gather(starting)[0].items():
+        started, _ = _gather(starting)
+        for place, (node, version) in started.items():
             place.node = node
+            if version != __version__:
+                place.lose(f"it has exaudit {version}")
+                raise ClusterError(
+                    f"a node of the cluster has exaudit {version}, and this machine {__version__}; install the same "
+                    "on all"
+                )
 
     def _acknowledge(self, told: Mapping[_Place, Any]) -> None:
         """Wait until shards say that they are at the version of the index."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import ray
 import torch
 
+from exaudit._version import __version__
 from exaudit.support.portion import Portion
 from exaudit.support.search import ExactSearch
 
@@ -34,9 +35,9 @@ class Shard:
     def __init__(self, threads: int) -> None:
         torch.set_num_threads(threads)
 
-    def node(self) -> str:
-        """Where it is; answers once the actor has found a place."""
-        return str(ray.get_runtime_context().get_node_id())
+    def start(self) -> tuple[str, str]:
+        """The node that it is on, and the version of exaudit there."""
+        return str(ray.get_runtime_context().get_node_id()), __version__
 
     def load(self, number: int, portion: Portion) -> int:
         """Hold these documents and no others; returns the number of the edit that this is right for."""
