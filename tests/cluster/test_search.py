@@ -168,6 +168,23 @@ def test_a_preview_leaves_no_trace(support: LanceSupportSet) -> None:
     with index.trying(trial) as tried:
         one = ExemplarIndex(trial).neighbours(QUERIES, 5, offsets=[0.0])
         assert told(tried.neighbours(QUERIES, 5, offsets=[0.0])) == told(one)
+        for place in index._places:
+            place.lose("in this test")
+        assert told(tried.neighbours(QUERIES, 5, offsets=[0.0])) == told(one)
+    check(index, support)
+
+
+def test_a_set_that_outgrows_the_cluster_has_no_answers(
+    support: LanceSupportSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = ShardedIndex(support, shards=3)
+    with monkeypatch.context() as patch:
+        patch.setattr(placement, "_WORKER_BYTES", 9 << 30)
+        support.add(batch([f"c{n}" for n in range(60)], 2))
+        for _ in range(2):
+            with pytest.raises(ClusterError, match="and the cluster has"):
+                index.follow(support)
+    index.follow(support)
     check(index, support)
 
 

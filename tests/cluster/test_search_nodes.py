@@ -83,7 +83,7 @@ def test_a_shard_that_cannot_come_back(
     monkeypatch.setattr(index, "_patience", 6)
     nodes.kill(victim(index, nodes))
     with pytest.raises(
-        ClusterError, match=r"3 shards, .* no answer: .* did not start within 6 s, .* ask again"
+        ClusterError, match=r"3 shards, .* no answer: .* did not start within 6 s, .* try again"
     ):
         check(index, support)
     support.remove("a5")

@@ -81,6 +81,7 @@ class ShardedIndex(Index):
     # Set by _load, beside the columns:
     _support: LanceSupportSet
     _number: int  # of the edit that was followed last
+    _live: Numbers  # documents at that edit
     _placement: Placement
     _room: float  # tokens at which the documents are spread anew
     _trial: tuple[Numbers, ExactSearch, Numbers] | None  # rows to hide, and others to search here
@@ -113,8 +114,8 @@ class ShardedIndex(Index):
         if number < self._number or len(now) > self._room:
             self._load(support)
             return
-        (old, _), (live, lengths) = _documents(before), _documents(now)
-        removed, added = np.setdiff1d(old, live), np.setdiff1d(live, old)
+        live, lengths = _documents(now)
+        removed, added = np.setdiff1d(self._live, live), np.setdiff1d(live, self._live)
         new = np.setdiff1d(added, np.concatenate([place.documents for place in self._places]))
         sizes = [int(lengths[np.isin(live, place.documents)].sum()) for place in self._places]
         smallest = self._places[int(np.argmin(sizes))]
@@ -129,7 +130,7 @@ class ShardedIndex(Index):
                 told[place] = place.actor.follow.remote(number, _rows(before, gone), _rows(now, back), more)
             place.loaded = False  # until it says so
         smallest.documents = np.union1d(smallest.documents, new)
-        self.exemplars, self._number = now, number
+        self.exemplars, self._number, self._live = now, number, live
         with suppress(SupportError):  # has the set been compacted? It is loaded afresh, or that fails, too
             self._acknowledge(told)
         self._settle()
@@ -180,9 +181,13 @@ class ShardedIndex(Index):
                     place.lose(f"it answered for version {answer.number}, not {self._number}")
             if len(found) == len(self._places):
                 parts = [(answer.squared, answer.rows) for answer in found.values()]
+                searched = sum(answer.searched for answer in found.values())
                 if here is not None and len(here):
                     squared, places = here.nearest(queries, min(k, len(here)))
                     parts.append((squared, added[places]))
+                    searched += len(here)
+                if searched != len(self):
+                    raise RuntimeError(f"{searched} exemplars were searched, and there are {len(self)}")
                 return parts
         raise self._given_up([place for place in self._places if place not in found])
 
@@ -191,15 +196,15 @@ class ShardedIndex(Index):
     def _load(self, support: SupportSet) -> None:
         """Spread all documents anew."""
         assert isinstance(support, LanceSupportSet)
-        self.close()
-        self._support, self._number, self._trial = support, support.number, None
-        self.exemplars = support.exemplars(vectors=False)
-        header = support.header
-        documents, lengths = _documents(self.exemplars)
+        number, exemplars, header = support.number, support.exemplars(vectors=False), support.header
+        documents, lengths = _documents(exemplars)
         row_bytes = header.width * np.dtype(header.dtype).itemsize
-        self._placement = Placement.of(lengths, row_bytes, self._asked)
-        self._room = GROWTH * max(len(self.exemplars), 1)
-        self._places = [_Place(part) for part in np.split(documents, self._placement.edges[1:-1])]
+        placement = Placement.of(lengths, row_bytes, self._asked)  # may fail, so before anything is changed
+        self.close()
+        self._support, self._number, self._live, self._trial = support, number, documents, None
+        self.exemplars, self._room = exemplars, GROWTH * max(len(exemplars), 1)
+        self._placement = placement
+        self._places = [_Place(part) for part in np.split(documents, placement.edges[1:-1])]
         self._settle()
 
     def _settle(self) -> None:
@@ -210,11 +215,10 @@ class ShardedIndex(Index):
             if not missing:
                 return
             self._start([place for place in missing if place.actor is None])
-            live, _ = _documents(self.exemplars)
             loading = {}
             for place in missing:
                 if place.actor is not None:
-                    place.documents = np.intersect1d(place.documents, live)
+                    place.documents = np.intersect1d(place.documents, self._live)
                     portion = Portion.of(self._support, place.documents, afresh=afresh)
                     loading[place] = place.actor.load.remote(self._number, portion)
             try:
@@ -248,8 +252,8 @@ class ShardedIndex(Index):
                 place.lose("the cluster had no room for it")
             up = sum(bool(node["Alive"]) for node in ray.nodes())
             raise ClusterError(
-                f"{self._named(without)} did not start within {self._patience:.0f} s, with {up} nodes up; each asks "
-                f"for {self._placement.memory / 1e9:.1f} GB of memory on a node: add nodes, or free memory, and ask again"
+                f"{self._named(without)} did not start within {self._patience:.0f} s, with {up} nodes up; each needs "
+                f"{self._placement.memory / 1e9:.1f} GB of a node's memory: add nodes, or free memory, and try again"
             )
         started, _ = _gather(starting)
         for place, (node, version) in started.items():

@@ -25,6 +25,7 @@ class Answer:
     """The nearest of the rows of one shard."""
 
     number: int  # of the edit up to which the shard has followed the support set
+    searched: int  # rows that could have been found
     squared: Squared  # (N, k), fewer columns where the shard has fewer rows
     rows: Rows  # the same
 
@@ -65,15 +66,13 @@ class Shard:
         out = self._places(np.intersect1d(hidden, self._row)) if len(hidden) else hidden
         self._search.remove(out)
         try:
-            k = min(k, len(self._search))
-            if not k:
-                return Answer(
-                    self._number, np.empty((len(queries), 0)), np.empty((len(queries), 0), np.int64)
-                )
-            squared, places = self._search.nearest(queries, k)
+            count = len(self._search)
+            squared, places = np.empty((len(queries), 0)), np.empty((len(queries), 0), np.int64)
+            if count:
+                squared, places = self._search.nearest(queries, min(k, count))
         finally:
             self._search.restore(out)
-        return Answer(self._number, squared, self._row[places])
+        return Answer(self._number, count, squared, self._row[places])
 
     def _places(self, rows: Rows) -> Rows:
         return np.searchsorted(self._row, rows)
