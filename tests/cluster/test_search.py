@@ -6,6 +6,7 @@ The shards are in this process: a stand-in calls them as Ray would. See test_sea
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,9 @@ pytest.importorskip("ray")
 from ray.exceptions import RayActorError, RayTaskError
 
 from exaudit._version import __version__
+from exaudit.audit import Auditor
 from exaudit.audit.index import ExemplarIndex
+from exaudit.cli import run
 from exaudit.cluster import placement, search
 from exaudit.cluster.search import ShardedIndex
 from exaudit.cluster.shard import Shard, merged
@@ -28,8 +31,10 @@ from exaudit.support.exemplars import SupportBatch
 from exaudit.support.memory import MemorySupportSet
 from exaudit.support.store import LanceSupportSet
 from spread import LABELS, QUERIES, batch, check, stored, told
+from tiny import reviews, tiny_labeler
 
 VERSION = [__version__]
+TEXT = "the soup was cold and the waiter rude"
 NODES = [{"Alive": True, "Resources": {"CPU": 4, "memory": 8 << 30}}] * 3
 
 
@@ -255,3 +260,69 @@ def test_ties_between_shards_go_to_the_lowest_row() -> None:
     other = np.array([[0.0, 2.0]]), np.array([[3, 6]])
     squared, rows = merged([one, other], 4)
     assert (squared.tolist(), rows.tolist()) == ([[0.0, 0.0, 2.0, 2.0]], [[3, 5, 1, 6]])
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A model folder with a support set of 40 documents."""
+    folder = tmp_path / "model"
+    tiny_labeler().fit(reviews(60)).save(folder)
+    Auditor.open(folder).build(reviews(40))
+    return folder
+
+
+def test_an_edit_is_acknowledged_once_all_shards_have_it(model: Path) -> None:
+    auditor = Auditor.open(model, index=lambda support: ShardedIndex(support, shards=3))
+    plain = Auditor.open(model)
+    new = reviews(8, seed=3)
+
+    def same() -> None:
+        for one, other in zip(
+            auditor.label(new, rule="exag", nearest=True),
+            plain.label(new, rule="exag", nearest=True),
+            strict=True,
+        ):
+            assert one.to_json(auditor.labels) == other.to_json(plain.labels)
+
+    same()
+    index = auditor._near._index
+    assert isinstance(index, ShardedIndex)
+    first, second = auditor.support.ids[:2]
+    label = auditor.labels.names[auditor.support.document(first).label == auditor.labels.names[0]]
+    for edit in (
+        lambda: auditor.relabel(first, label),
+        lambda: auditor.relabel_token(first, 0, 1),
+        lambda: auditor.remove([first, second]),
+        lambda: auditor.add(reviews(50)[44:46]),
+        auditor.undo,
+        auditor.redo,
+    ):
+        edit()
+        numbers = {place.actor.shard._number for place in index._places}
+        assert numbers == {auditor.support.number}
+        same()
+    trials = [
+        each.preview(lambda trial: trial.remove(auditor.support.ids[0]), new) for each in (auditor, plain)
+    ]
+    assert trials[0].flips == trials[1].flips
+
+
+def test_audit_on_a_cluster(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def connected(address: str) -> AbstractContextManager[None]:
+        asked.append(address)
+        return nullcontext()
+
+    monkeypatch.setattr("exaudit.cluster.connect.connected", connected)
+    command = ["audit", str(model), TEXT, "--token", "3", "--json"]
+    assert run(command) == 0
+    plain = capsys.readouterr().out
+    before = Actor.started
+    assert run([*command, "--ray", "auto"]) == 0
+    assert capsys.readouterr().out == plain
+    assert (asked, Actor.started) == (["auto"], before + 1)  # so small a set is one shard
+    assert run([*command, "--ray", "auto", "--stream"]) == 1
+    assert "--stream is about the memory of this machine" in capsys.readouterr().err
