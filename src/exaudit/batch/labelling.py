@@ -147,7 +147,7 @@ def label_files(
     found = shards(files, out, lambda file: job.reader.read(file, noted), failed)
     try:
         with ExitStack() as stack:
-            bar = stack.enter_context(progress(unit="doc", desc="label"))
+            bar = stack.enter_context(progress(unit="doc", desc=None if spread is None else "label"))
             outcomes = stack.enter_context(closing((spread or _here)(job.start, found)))
             for outcome in outcomes:
                 if outcome.damage is not None:
