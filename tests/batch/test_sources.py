@@ -72,5 +72,10 @@ def test_nothing_to_read_is_told(corpus: Path) -> None:
         find_files(corpus / "*.md")
     with pytest.raises(DataError, match=r"gone\.csv: the file cannot be read"):
         find_files(corpus / "gone.csv")
+    with pytest.raises(DataError, match=r"http://x/y: this is a web address"):
+        find_files("http://x/y")
+    (corpus / "a\udcffb.csv").touch()
+    with pytest.raises(DataError, match=r"the name of this file is not UTF-8; rename it"):
+        find_files(corpus)
     with pytest.raises(DataError, match=r"nowhere://x/y: this address cannot be read"):
         find_files("nowhere://x/y")

@@ -39,7 +39,7 @@ class Outcome:
     file: SourceFile
     documents: int = 0
     remarks: tuple[str, ...] = ()
-    damage: str | None = None
+    damage: DataError | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class _ShardLabeler:
                 if self._auditor is not None:
                     self._auditor.wait_verified()  # before the file is put in its place
         except DataError as error:
-            return Outcome(shard.file, damage=str(error))
+            return Outcome(shard.file, damage=error.at(shard.file.place))
         return Outcome(shard.file, count, tuple(remarks))
 
     def _documents(self, shard: Shard, remarks: list[str]) -> Iterator[Document]:
@@ -147,11 +147,11 @@ def label_files(
     found = shards(files, out, lambda file: job.reader.read(file, noted), failed)
     try:
         with ExitStack() as stack:
-            bar = stack.enter_context(progress(unit="doc", desc="label"))
+            bar = stack.enter_context(progress(unit="doc", desc=None if spread is None else "label"))
             outcomes = stack.enter_context(closing((spread or _here)(job.start, found)))
             for outcome in outcomes:
                 if outcome.damage is not None:
-                    failed(outcome.file, DataError(outcome.damage))
+                    failed(outcome.file, outcome.damage)
                     continue
                 result.documents += outcome.documents
                 result.shards += 1

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from exaudit.data.readers import COMPRESSED, ENDINGS
+from exaudit.data.source import check_path
 from exaudit.errors import DataError
 
 __all__ = ["SourceFile", "find_files", "is_many"]
@@ -23,6 +24,7 @@ ADDRESS = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]+):/+"
 )  # two letters: C:/ is a drive. A Path has one slash of two
 KNOWN = {*ENDINGS, ".tsv", ".tab", ".txt", ".json"}
+WEB = {"http", "https", "ftp"}  # where files cannot be listed
 DATASET = ("state.json", "dataset_dict.json")  # a folder that `datasets` saved is one source
 
 
@@ -55,7 +57,7 @@ def is_many(source: str | os.PathLike[str]) -> bool:
     """Whether a source means any number of files, rather than one on this machine."""
     place = os.fspath(source)
     if ADDRESS.match(place):
-        return True
+        return _scheme(place) not in WEB
     if os.path.isdir(place):
         return not any(os.path.isfile(os.path.join(place, name)) for name in DATASET)
     return has_magic(place) and not os.path.exists(place)
@@ -92,6 +94,8 @@ def _found_here(place: str) -> list[SourceFile]:
         except OSError as error:
             raise DataError(f"the file cannot be read ({error.strerror})", path) from None
         name = os.path.relpath(path, base or ".").replace(os.sep, "/")
+        if not name.isascii() and name != name.encode(errors="replace").decode():
+            raise DataError("the name of this file is not UTF-8; rename it", path)
         found.append(SourceFile(name, os.path.abspath(path), status.st_size, status.st_mtime_ns))
     return found
 
@@ -99,6 +103,8 @@ def _found_here(place: str) -> list[SourceFile]:
 def _found_there(address: str) -> list[SourceFile]:
     from pyarrow.fs import FileSelector, FileType
 
+    if _scheme(address) in WEB:
+        check_path(address)  # which says what to do
     with _reading(address):
         system, path = _filesystem(address)
         base = _base(path) if has_magic(path) else path

@@ -184,8 +184,8 @@ def _tell_remarks(remarks: Iterable[str]) -> None:
 
 
 def _tell_set_aside(aside: dict[SourceFile, str]) -> None:
-    for file, reason in aside.items():
-        say(f"set aside: {reason}" if file.place in reason else f"set aside: {file.place}: {reason}")
+    for reason in aside.values():  # which starts with the place of the file
+        say(f"set aside: {reason}")
     if aside:
         say(f"{_count(len(aside), 'file')} set aside as damaged; the rest is done")
 

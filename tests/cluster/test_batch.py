@@ -1,9 +1,11 @@
-"""`exaudit label` on three nodes: what the plain command gives, whatever is lost on the way."""
+"""Verbs on three nodes: what the plain ones give, whatever is lost on the way."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from exaudit.audit import Auditor
 from exaudit.cli import run
 from tiny import reviews, tiny_bert, tiny_labeler
 
@@ -44,8 +48,10 @@ def write(folder: Path, n: int, documents: list[Any]) -> None:
     if n % 3 == 0:
         name.with_suffix(".jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     elif n % 3 == 1:
-        lines = ["id,text", *(f'{row["id"]},"{row["text"]}"' for row in rows)]
-        name.with_suffix(".csv").write_text("\n".join(lines) + "\n")
+        with name.with_suffix(".csv").open("w", newline="") as file:
+            table = csv.DictWriter(file, ["id", "text"])
+            table.writeheader()
+            table.writerows(rows)
     else:
         pa.parquet.write_table(pa.Table.from_pylist(rows), name.with_suffix(".parquet"))
 
@@ -109,7 +115,6 @@ def test_the_driver_is_killed_and_the_next_goes_on(work: Path, nodes: Any, tmp_p
     wait_for(lambda: len(list(tmp_path.glob("out/*.part-*"))) >= 2 or process.poll() is not None)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    wait_for(lambda: not list(tmp_path.glob("out/.*")) or True)
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("out/*.part-*")}
     assert 2 <= len(before) < FILES
     again = started(work, tmp_path / "out", nodes)
@@ -139,3 +144,42 @@ def test_a_damaged_file_among_many(work: Path, nodes: Any, tmp_path: Path) -> No
         damaged.write_bytes(whole)
     ours, theirs = outputs(tmp_path / "out"), outputs(work / "plain")
     assert list(ours) == [name for name in theirs if not name.startswith("02.parquet")]
+
+
+def called(*arguments: object) -> str:
+    """A verb that must succeed, in a process of its own: this one is never connected to the cluster."""
+    command = [sys.executable, "-m", "exaudit", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_features_are_the_same(work: Path, nodes: Any) -> None:
+    asked = "features", work / "model", work / "corpus", "--as", "json"
+    assert json.loads(called(*asked, "--ray", nodes.address)) == json.loads(called(*asked))
+
+
+def test_the_support_set_is_the_same(work: Path, nodes: Any, tmp_path: Path) -> None:
+    rows = [json.dumps({"id": d.id, "text": d.text, "label": d.label}) for d in reviews(700, seed=8)]
+    (tmp_path / "some.jsonl").write_text("\n".join(rows) + "\n")
+    sets = []
+    for name, more in (("plain", ()), ("ray", ("--ray", nodes.address))):
+        shutil.copytree(work / "model", tmp_path / name)
+        told = called("support", "build", tmp_path / name, tmp_path / "some.jsonl", "--json", *more)
+        assert json.loads(told)["documents_added"] == 700
+        sets.append(Auditor.open(tmp_path / name, device="cpu").support)
+    assert sets[0].ids == sets[1].ids
+    vectors = [found.vectors(np.arange(len(found))) for found in sets]
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-5)
+
+
+def test_training_reads_what_the_cluster_encoded(work: Path, nodes: Any, tmp_path: Path) -> None:
+    rows = [json.dumps({"text": d.text, "label": d.label}) for d in reviews(60)]
+    (tmp_path / "some.jsonl").write_text("\n".join(rows) + "\n")
+    asked = ["train", tmp_path / "some.jsonl", "--encoder", work / "bert", "--cache", tmp_path / "cache"]
+    asked += ["--filters", 8, "--epochs", 1, "--vocabulary", 50, "--device", "cpu"]
+    called(*asked, "-o", tmp_path / "model", "--ray", nodes.address)
+    files = set((tmp_path / "cache").rglob("*.safetensors"))
+    assert len(files) == 1
+    called(*asked, "-o", tmp_path / "again")
+    assert set((tmp_path / "cache").rglob("*.safetensors")) == files
