@@ -112,6 +112,7 @@ def prepare(corpus: Corpus, encoder: str, place: Path) -> None:
         documents = corpus.pool[start : start + PART]
         scores = auditor.model.label(documents, exemplars=True)
         (near,) = auditor.neighbours(scores, K)
+        documents = [one.document for one in scores]  # cut as the model reads them
         truth = [names.token_targets(d) for d in documents]
         with replace_file(path) as temporary, open(temporary, "wb") as file:
             np.savez(

@@ -9,7 +9,9 @@ import pytest
 
 from exaudit import _device
 from exaudit.audit import Auditor
+from exaudit.decide.risk import Goal
 from exaudit.errors import PrecisionWarning, SupportError
+from exaudit.model.digests import digest, unpack
 from exaudit.model.folder import save_model
 from exaudit.model.model import Model
 from exaudit.support.memory import MemorySupportSet
@@ -85,3 +87,21 @@ def test_a_model_and_a_set_at_hand(encoded: Model) -> None:
     assert auditor.model.precision == "float32"
     with pytest.raises(SupportError, match="made in float32 or bfloat16, not 'auto'"):
         MemorySupportSet.create(width=1, labels=encoded.labels.names, precision="auto")
+
+
+def test_a_promise_of_one_precision_does_not_hold_in_silence_in_another(
+    encoded: Model, tmp_path: Path
+) -> None:
+    save_model(encoded, tmp_path / "model")
+    known = unpack(encoded.record["digests"])
+    documents = [each for each in reviews(200, seed=3) if digest(each) not in known]
+    first = Auditor.open(tmp_path / "model", device="cpu", precision="float32")
+    made = first.fit_promise(documents, Goal(0.7, 0.5))
+    assert made.made.precision == "float32"
+    other = Auditor.open(tmp_path / "model", device="cpu", precision="bfloat16")
+    told = other.check_promise(keep=False)
+    assert told is not None
+    assert told.endswith("texts are read in bfloat16 now, and were in float32")
+    assert other.promise is not None
+    assert other.promise.made.precision == "bfloat16"
+    assert Auditor.open(tmp_path / "model", device="cpu", precision="float32").check_promise() is None

@@ -183,6 +183,41 @@ def test_more_documents_are_added_to_those_that_it_rests_on(
     assert more.goal == GOAL
 
 
+def test_for_documents_of_another_kind_it_is_weighed_kept_and_checked_again(
+    model: Path, splits: Splits, held_out: list[Document]
+) -> None:
+    calibration, rest = held_out[:300], held_out[300:]
+    length = np.median([len(document.tokens) for document in rest])
+    long = [document for document in rest if len(document.tokens) > length]
+    auditor = Auditor.open(model)
+    made = auditor.fit_promise(calibration, Goal(0.45, 0.8), like=[*long, *calibration[:9]])
+    assert made.target is not None
+    assert made.target.measures == ("length", "unknown", "score", "margin", "flagged")
+    assert {document.id for document in made.reference} == {document.id for document in long}  # no known ones
+    assert all(document.label is None for document in made.reference)
+    assert 0 < made.drawn < 300
+    again = Auditor.open(model)
+    assert again.promise is not None
+    assert again.promise.target is not None
+    assert again.promise.target.ratio == made.target.ratio
+    assert (again.promise.drawn, again.promise.parts) == (made.drawn, made.parts)
+    labelled = again.label(rest, admit=True)
+    part = made.parts["documents"]
+    through = [audited.admitted for audited in labelled if len(audited.document.tokens) > length]
+    assert part.coverage(made.goal) == pytest.approx(np.mean(through))
+    assert labelled[0].to_json(again.labels)["promise"]["weighted"]
+    assert auditor.drift_reference().profile.ids == tuple(document.id for document in made.reference)
+    auditor.build(splits["train"][:60])
+    assert "the promise was checked again" in str(auditor.check_promise())
+    assert auditor.promise is not None
+    assert auditor.promise.target is not None
+    assert "distance" in auditor.promise.target.measures
+    more = auditor.fit_promise(long[:5], add=True)
+    assert {document.id for document in more.reference} == {document.id for document in long[5:]}
+    with pytest.raises(DataError, match="0 documents that nothing has seen yet are too few"):
+        auditor.fit_promise(calibration, Goal(0.45, 0.8), like=calibration)
+
+
 def test_another_model_or_boundary_needs_another_promise(
     promised: Auditor, model: Path, held_out: list[Document]
 ) -> None:
@@ -192,6 +227,8 @@ def test_another_model_or_boundary_needs_another_promise(
         Auditor.open(model).label(held_out[:1], admit=True)
     save_model(loaded, model, overwrite=True)
     assert Auditor.open(model).promise is None
+    with pytest.raises(SupportError, match=r"nothing is promised about the answers of this model, .* --risk"):
+        Auditor.open(model).label(held_out[:1], admit=True)
 
 
 def test_a_rule_of_its_own_is_not_promised_anything(

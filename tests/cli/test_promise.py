@@ -39,7 +39,7 @@ def test_promise_label_show_and_edit(calibration: Path, cli: Cli, capsys: pytest
     assert {line["admitted"] for line in lines} == {True, False}
     assert all((line["reason"] is None) == line["admitted"] for line in lines)
     assert lines[0]["promise"] == {
-        "risk": 0.4, "confidence": 0.8, "aim": "accuracy", "by_class": False, "withdrawn": None,
+        "risk": 0.4, "confidence": 0.8, "aim": "accuracy", "by_class": False, "weighted": False, "withdrawn": None,
     }  # fmt: skip
     assert "accuracy" in cli("evaluate", "model", NEW, "--admit")
     cli("support", "build", "model", "support.jsonl")
@@ -88,6 +88,24 @@ def test_more_documents_keep_the_goal(calibration: Path, cli: Cli) -> None:
     cli("admission", "fit", "model", "first.jsonl", "--risk", "0.4", "--confidence", "0.8")
     shown = json.loads(cli("admission", "fit", "model", FILE, "--add", "--json"))
     assert (shown["risk"], shown["documents"]) == (0.4, 350)
+
+
+def test_documents_of_another_kind_are_promised_for_by_weights(
+    calibration: Path, cli: Cli, fails: Cli, capsys: pytest.CaptureFixture[str]
+) -> None:
+    goal = ("--risk", "0.45", "--confidence", "0.8")
+    assert "--like does not go with --rule mean" in fails(
+        "admission", "fit", "model", FILE, "--like", NEW, "--rule", "mean"
+    )
+    told = cli("admission", "fit", "model", FILE, *goal, "--like", NEW)
+    assert "on documents like the 50 new ones, if only the mix of documents has shifted" in told
+    assert cli("admission", "show", "model") == told
+    shown = json.loads(cli("admission", "show", "model", "--json"))
+    assert (shown["weighted"], shown["documents"], shown["new"]) == (True, 350, 50)
+    lines = [json.loads(line) for line in cli("label", "model", NEW, "--admit").splitlines()]
+    share = sum(line["admitted"] for line in lines) / len(lines)
+    assert f"; {100 * share:.3g}% of the new ones are admitted" in told
+    assert len(json.loads(Path("model/drift.json").read_text())["figures"]) == 50
 
 
 def test_what_is_refused_leaves_nothing_behind(calibration: Path, fails: Cli) -> None:

@@ -224,6 +224,11 @@ class Auditor(Guarantor, Monitor):
         check_rule(rule)
         if self.promises(admit):
             return self._promising(rule)
+        if admit is True and self.admission is None:
+            raise SupportError(
+                "nothing is promised about the answers of this model, and no admission limits were fitted; make a promise "
+                "first (exaudit admission fit MODEL FILE --risk 0.05)"
+            )
         rule = "knn" if admit and rule is None else rule
         has_token_labels = False
         if rule == "exat":
@@ -248,13 +253,13 @@ class Auditor(Guarantor, Monitor):
         if self.promise is None:
             raise SupportError("no promise was made yet; make one first (exaudit admission fit --risk 0.05)")
         knns = self._need_knn().knns if self.promise.made.knns else ()
-        return Policy(self.labels, knns=knns, promise=self.promise)
+        return Policy(self.labels, knns=knns, promise=self.promise, model=self.model)
 
     def _fitted_policy(self) -> Policy:
         """The model's own decisions, with all that was fitted to say about them."""
         knns = () if self.knn is None else self._need_knn().knns
         if self.promise is not None and self.promise.made == self._made():
-            return Policy(self.labels, knns=knns, promise=self.promise)
+            return Policy(self.labels, knns=knns, promise=self.promise, model=self.model)
         limits = self.admission if knns else None
         if limits is not None and not limits.fits(knns):
             limits = None  # of an earlier K-NN

@@ -30,7 +30,7 @@ def made_for(model: Model, place: ModelPlace | None, version: str | None, knns: 
         None if model.confidence is None else model.confidence.to_json(),
     ]
     name = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
-    return Made(name, tuple(knn.fingerprint() for knn in knns), version)
+    return Made(name, model.precision, tuple(knn.fingerprint() for knn in knns), version)
 
 
 def refuse_seen(documents: Sequence[Document], model: Model, support: SupportSet | None) -> None:

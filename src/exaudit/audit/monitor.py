@@ -63,7 +63,7 @@ class Monitor(Editor):
                     f"were fitted; give documents like those it is meant for (`{COMMAND}`)"
                 )
             limits = () if self.admission is None else self.admission.documents
-            self._drift = self._drift_reference(limits if self.promise is None else self.promise.calibration)
+            self._drift = self._drift_reference(limits if self.promise is None else self.promise.reference)
         return self._drift.fitting(self.model, self._support_version())
 
     def _drift_reference(self, documents: Sequence[Any]) -> DriftReference:

@@ -32,6 +32,7 @@ class Part:
     trust: Trust
     risks: dict[int, Risk]  # by the kind of answer (2 c + yes), or under -1 for all kinds
     kinds: dict[int, tuple[int, int, int]]  # answers, answers let through, and wrong ones among these
+    new: dict[int, tuple[int, int]]  # the first two of the documents that it is for, where these are others
 
     @classmethod
     def fit(
@@ -39,12 +40,15 @@ class Part:
         level: str,
         signals: Sequence[Signals],
         first: Bools,
+        drawn: Bools,
         goal: Goal,
         names: tuple[str, ...],
         kinds: int,
     ) -> Part:
-        """The trust from the documents marked in `first`, the threshold from the others."""
-        values, said, document, right, positive = _columns(level, signals)
+        """The trust from the documents marked in `first`, the threshold from the others; of both, what is let through
+        from those that are `drawn`."""
+        values, said, document = _columns(level, signals)
+        right, positive = _truth(level, signals)
         mine = first[document]  # (N,)
         trust = Trust.fit(names, values[mine], said[mine], right[mine], kinds)
         answers = _answers(goal, document, trust(values, said), said, right, positive, len(signals))
@@ -54,12 +58,17 @@ class Part:
         elif goal.aim == "precision":
             groups = {ALL: said % 2 == 1}
         risks = {
-            kind: control(*answers[chosen].split(first), goal, tests=len(groups))
+            kind: control(
+                answers[chosen].within(first & drawn),
+                answers[chosen].within(~first & drawn),
+                goal,
+                tests=len(groups),
+            )
             for kind, chosen in groups.items()
         }
-        part = cls(level, trust, risks, {})
+        part = cls(level, trust, risks, {}, {})
         through = part.through(goal, trust(values, said), said, document)
-        kept = ~mine
+        kept = (~first & drawn)[document]
         table = {}
         for kind in np.unique(said).tolist():
             own = kept & (said == kind)
@@ -70,11 +79,24 @@ class Part:
     def met(self) -> bool:
         return any(risk.threshold is not None for risk in self.risks.values())
 
-    @property
-    def coverage(self) -> float:
-        """The share of answers that were let through where the risk was bounded."""
-        answers, through, _ = map(sum, zip(*self.kinds.values(), strict=True))
-        return through / max(1, answers)
+    def tried_on(self, goal: Goal, signals: Sequence[Signals], reached: Bools) -> Part:
+        """The same with how many answers on new documents are let through; none on documents that are not reached."""
+        values, said, document = _columns(self.level, signals)
+        through = self.through(goal, self.trust(values, said), said, document) & reached[document]
+        table = {
+            int(kind): (int((said == kind).sum()), int((through & (said == kind)).sum()))
+            for kind in np.unique(said)
+        }
+        return replace(self, new=table)
+
+    def coverage(self, goal: Goal, about: int = ALL) -> float:
+        """The share of answers that are let through, of all that something is promised about or of one kind: on the
+        documents that the promise is for, or else on those that the risk was bounded on."""
+        counts = self.new or self.kinds
+        kinds = [
+            kind for kind in counts if about in (ALL, kind) and (goal.aim != "precision" or kind % 2 == 1)
+        ]
+        return sum(counts[kind][1] for kind in kinds) / max(1, sum(counts[kind][0] for kind in kinds))
 
     def risk_of(self, said: int) -> Risk | None:
         return self.risks.get(ALL, self.risks.get(said))
@@ -104,6 +126,7 @@ class Part:
             "trust": self.trust.to_json(),
             "risks": {str(kind): asdict(risk) for kind, risk in self.risks.items()},
             "kinds": {str(kind): list(counts) for kind, counts in self.kinds.items()},
+            "new": {str(kind): list(counts) for kind, counts in self.new.items()},
         }
 
     @classmethod
@@ -113,6 +136,7 @@ class Part:
             Trust.from_json(value["trust"]),
             {int(kind): _risk(each) for kind, each in value["risks"].items()},
             {int(kind): (int(n), int(m), int(w)) for kind, (n, m, w) in value["kinds"].items()},
+            {int(kind): (int(n), int(m)) for kind, (n, m) in value["new"].items()},
         )
 
 
@@ -127,14 +151,14 @@ class Verdict:
     said: Ints  # (N,)
     trust: Floats  # (N,)
     labels: LabelSet
-    withdrawal: str | None = None
+    overruled: str | None = None  # why nothing of the document is let through, whatever the trust
 
     def reason(self, i: int, *, names: tuple[str, str] | None = None) -> str | None:
         """Why answer `i` is refused, in words and numbers; None where it is admitted."""
         if self.admitted[i]:
             return None
-        if self.withdrawal is not None:
-            return f"the promise is withdrawn: {self.withdrawal}"
+        if self.overruled is not None:
+            return self.overruled
         said = int(self.said[i])
         name, what = name_of(said, self.labels), self.part.level
         if self.goal.aim == "precision" and said % 2 == 0:
@@ -174,20 +198,29 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-def _columns(level: str, signals: Sequence[Signals]) -> tuple[Floats, Ints, Ints, Bools, Bools]:
-    """All answers in a row: signals, kinds, documents, whether they are right, and whether they truly are positive."""
+def _columns(level: str, signals: Sequence[Signals]) -> tuple[Floats, Ints, Ints]:
+    """All answers in a row: signals, kinds and documents."""
     if level == "documents":
         return (
             np.stack([each.document for each in signals]),
             np.array([each.said for each in signals]),
             np.arange(len(signals)),
-            np.array([bool(each.right) for each in signals]),
-            np.array([bool(each.positive) for each in signals]),
         )
     return (
         np.concatenate([each.words for each in signals]),
         np.concatenate([each.words_said for each in signals]),
         np.repeat(np.arange(len(signals)), [len(each.words) for each in signals]),
+    )
+
+
+def _truth(level: str, signals: Sequence[Signals]) -> tuple[Bools, Bools]:
+    """Whether the answers are right, and whether they truly are positive."""
+    if level == "documents":
+        return (
+            np.array([bool(each.right) for each in signals]),
+            np.array([bool(each.positive) for each in signals]),
+        )
+    return (
         np.concatenate([each.words_right for each in signals if each.words_right is not None]),
         np.concatenate([each.words_positive for each in signals if each.words_positive is not None]),
     )

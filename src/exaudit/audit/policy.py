@@ -10,6 +10,7 @@ import numpy as np
 
 from exaudit.audit.audited import Audited, AuditedScores, MultiAudited, Rule
 from exaudit.audit.evidence import Evidence, Exemplar, FoundExemplars
+from exaudit.audit.profile import figures
 from exaudit.audit.promise import Promise
 from exaudit.audit.signals import signals_of
 from exaudit.data.labels import LabelSet
@@ -17,6 +18,7 @@ from exaudit.decide.admission import Admission
 from exaudit.decide.knn import KNN
 from exaudit.decide.neighbours import Neighbours
 from exaudit.decide.rules import exag, exat
+from exaudit.model.model import Model
 from exaudit.model.scores import MultiScores, Scores, TokenScores
 
 __all__ = ["Policy"]
@@ -36,6 +38,7 @@ class Policy:
     knns: tuple[KNN, ...] = ()
     admissions: tuple[Admission, ...] = ()
     promise: Promise | None = None  # in force instead of the limits
+    model: Model | None = None  # which a promise needs that weighs documents by what they look like
     has_token_labels: bool = False  # whether any exemplar of the support set has one
 
     @property
@@ -67,7 +70,8 @@ class Policy:
         """The same with what the promise lets through."""
         near = [own.take(promise.k) for own in neighbours] if promise.k else []
         signals = signals_of(audited, near, self.knns if promise.made.knns else (), self.labels, truth=False)
-        document, words = promise.verdicts(signals, self.labels)
+        looks = None if promise.target is None or self.model is None else figures(audited, self.model)
+        document, words = promise.verdicts(signals, self.labels, looks)
         return replace(
             audited,
             admission=words,

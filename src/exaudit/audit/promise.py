@@ -7,8 +7,8 @@ checked again whenever the support set or the K-NN changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,15 @@ import numpy as np
 from exaudit.audit.fitted import document_from, load_fitted, plain_document, save_fitted
 from exaudit.audit.part import ALL, Bools, Part, Verdict, percent
 from exaudit.audit.signals import Signals, name_of, signal_names
+from exaudit.audit.target import Figures, Target
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 from exaudit.decide.risk import Goal, Risk
 from exaudit.errors import DataError, ModelError, SettingError, SupportError
 from exaudit.model.digests import digest
 
-__all__ = ["Calibrated", "Made", "Promise"]
+__all__ = ["Answered", "Made", "Promise"]
 
-Calibrated = tuple[Document, Signals]
 FEWEST = 30  # documents to shape the trust and to bound the risk
 FIT_ON = 3  # one document in so many shapes the trust; the others bound the risk
 RISKS = (
@@ -45,10 +45,21 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True)
+class Answered:
+    """A document as the model answers it."""
+
+    document: Document
+    signals: Signals
+    figures: Figures = field(default_factory=dict)  # what it looks like, where documents are weighed
+
+
+@dataclass(frozen=True)
 class Made:
-    """What a promise was made for: another model, boundary, K-NN or support set, and it has to be made again."""
+    """What a promise was made for. With another model, boundary, precision, K-NN or support set, it has to be made
+    again."""
 
     model: str
+    precision: str  # of the encoder
     knns: tuple[str, ...]
     support_version: str | None
 
@@ -65,56 +76,81 @@ class Promise:
     limits: tuple[float, float] | None = (
         None  # what the mean limits admitted of the same documents, and got wrong
     )
+    drawn: int = 0  # calibration documents that count: all, or those that stand for the target
+    target: Target | None = None  # the documents that it is for, where these are others
     withdrawal: str | None = None  # why it no longer holds, where it does not
 
     @classmethod
     def fit(
         cls,
-        calibrated: Sequence[Calibrated],
+        calibrated: Sequence[Answered],
         labels: LabelSet,
         goal: Goal,
         *,
         made: Made,
         k: int,
         by_limits: Sequence[bool | None] = (),
+        new: Sequence[Answered] | None = None,
     ) -> Promise:
         """Make the promise where it can be made: about documents and, where their words are labelled, about words.
 
         by_limits : what the mean limits would admit of the documents, to be shown beside it.
+        new : documents that the promise is for, where these are others; they need no labels.
         """
-        documents, signals = [each for each, _ in calibrated], [each for _, each in calibrated]
-        _check(documents, signals, labels, goal)
+        documents, signals = [each.document for each in calibrated], [each.signals for each in calibrated]
+        _check_labels(documents, signals, labels, goal)
         first = np.array([int(digest(document), 16) % FIT_ON == 0 for document in documents])
+        _check_enough(goal, len(documents), len(documents))
+        target, drawn, reached = _weighed(calibrated, first, new)
+        _check_enough(goal, len(documents), int(drawn.sum()))
         names = signal_names(near=k > 0, knn=bool(made.knns))
         levels = ["documents"]
         if all(each.words_right is not None for each in signals):
             levels.append("words")
         kinds = 2 * len(labels.views)
-        parts = {level: Part.fit(level, signals, first, goal, names[level], kinds) for level in levels}
-        if not any(part.met for part in parts.values()):
-            raise SupportError(_unmet(parts, signals, first, goal))
-        return cls(goal, made, k, parts, tuple(documents), _beside(by_limits, signals, first))
+
+        def part(level: str, goal: Goal) -> Part:
+            found = Part.fit(level, signals, first, drawn, goal, names[level], kinds)
+            return found if new is None else found.tried_on(goal, [each.signals for each in new], reached)
+
+        parts = {level: part(level, goal) for level in levels}
+        if not any(each.met for each in parts.values()):
+            raise SupportError(_unmet(parts, part, drawn, goal))
+        beside = None if target is not None else _beside(by_limits, signals, first)
+        return cls(goal, made, k, parts, tuple(documents), beside, int(drawn.sum()), target)
+
+    @property
+    def reference(self) -> tuple[Document, ...]:
+        """The documents that those to come have to be like."""
+        return self.calibration if self.target is None else self.target.documents
 
     def withdrawn(self, reason: str) -> Promise:
         """The same promise, which no longer holds: nothing is admitted any more, and every answer says why."""
         return replace(self, withdrawal=reason)
 
-    def verdicts(self, signals: Signals, labels: LabelSet) -> tuple[Verdict, Verdict | None]:
-        """What is let through of one document: its answer and, where something is promised about words, theirs."""
+    def verdicts(
+        self, signals: Signals, labels: LabelSet, figures: Figures | None = None
+    ) -> tuple[Verdict, Verdict | None]:
+        """What is let through of one document: its answer and, where something is promised about words, theirs.
+
+        figures : what the document looks like, which a promise has to know that is for a target.
+        """
         document, words = self.parts["documents"], self.parts.get("words")
         found = [document.verdict(self.goal, signals.document[None], np.array([signals.said]), labels)]
         if words is not None:
             found.append(words.verdict(self.goal, signals.words, signals.words_said, labels))
+        overruled = None if self.target is None else self.target.refusal(figures or {})
         if self.withdrawal is not None:
+            overruled = f"the promise is withdrawn: {self.withdrawal}"
+        if overruled is not None:
             found = [
-                replace(each, admitted=np.zeros_like(each.admitted), withdrawal=self.withdrawal)
-                for each in found
+                replace(each, admitted=np.zeros_like(each.admitted), overruled=overruled) for each in found
             ]
         return found[0], found[1] if len(found) > 1 else None
 
     def told(self) -> dict[str, Any]:
         """What every line of the output says about it."""
-        return asdict(self.goal) | {"withdrawn": self.withdrawal}
+        return asdict(self.goal) | {"weighted": self.target is not None, "withdrawn": self.withdrawal}
 
     def sentences(self, labels: LabelSet) -> list[str]:
         """The promise in words."""
@@ -126,7 +162,8 @@ class Promise:
         """What became of a promise that was checked again."""
         told = []
         for level, part in self.parts.items():
-            before, after = (old.parts[level].coverage if level in old.parts else 0.0), part.coverage
+            before = old.parts[level].coverage(old.goal) if level in old.parts else 0.0
+            after = part.coverage(self.goal)
             if not part.met:
                 told.append(f"{level}: can no longer be promised, and none is admitted")
             else:
@@ -144,13 +181,25 @@ class Promise:
                 true = f"of the {part.level} that are truly {_positive(labels)}"
                 what = f"{true}, at most {percent(goal.risk)} are missed"
             if risk.level is None:
-                lines.append(f"no promise for {part.level}{which}: {_needed(risk, goal)}")
+                needed = _needed(risk, self.drawn / len(self.calibration))
+                lines.append(f"no promise for {part.level}{which}: {needed}")
                 continue
-            lines.append(
-                f"{what}, with {percent(goal.confidence)} confidence, on documents like the {len(self.calibration)} "
-                f"that it was fitted on; {percent(risk.level.coverage)} are admitted, {percent(risk.level.error)} of "
-                f"{'the true ones were missed' if goal.aim == 'recall' else 'them were wrong'} there"
-            )
+            wrong = "the true ones were missed" if goal.aim == "recall" else "them were wrong"
+            if self.target is None:
+                lines.append(
+                    f"{what}, with {percent(goal.confidence)} confidence, on documents like the "
+                    f"{len(self.calibration)} that it was fitted on; {percent(risk.level.coverage)} are admitted, "
+                    f"{percent(risk.level.error)} of {wrong} there"
+                )
+            else:
+                new = len(self.target.documents)
+                lines.append(
+                    f"{what}, with {percent(goal.confidence)} confidence, on documents like the {new} new ones, if "
+                    f"only the mix of documents has shifted and the estimated weights are right, by which "
+                    f"{self.drawn} of the {len(self.calibration)} that it was fitted on stand for them; "
+                    f"{percent(part.coverage(goal, kind))} of the new ones are admitted, {percent(risk.level.error)} "
+                    f"of {wrong} where it was fitted"
+                )
         return lines
 
     def save(self, folder: Path) -> None:
@@ -160,6 +209,8 @@ class Promise:
             "made": asdict(self.made) | {"knns": list(self.made.knns)},
             "k": self.k,
             "parts": [part.to_json() for part in self.parts.values()],
+            "drawn": self.drawn,
+            "target": None if self.target is None else self.target.to_json(),
             "limits": None if self.limits is None else list(self.limits),
             "documents": [
                 plain_document(document) | {"token_labels": _token_labels(document)}
@@ -184,13 +235,35 @@ class Promise:
         return cls(
             Goal(**value["goal"]),
             Made(
-                str(made["model"]), tuple(map(str, made["knns"])), None if version is None else str(version)
+                str(made["model"]),
+                str(made["precision"]),
+                tuple(map(str, made["knns"])),
+                None if version is None else str(version),
             ),
             int(value["k"]),
             {part.level: part for part in parts},
             tuple(document_from(each) for each in value["documents"]),
             None if value["limits"] is None else (float(value["limits"][0]), float(value["limits"][1])),
+            int(value["drawn"]),
+            None if value["target"] is None else Target.from_json(value["target"]),
         )
+
+
+def _weighed(
+    calibrated: Sequence[Answered], first: Bools, new: Sequence[Answered] | None
+) -> tuple[Target | None, Bools, Bools]:
+    """The target; which calibration documents stand for it, all where there is none; and which new ones it reaches."""
+    if new is None:
+        return None, np.ones(len(calibrated), bool), np.zeros(0, bool)
+    old = [each.figures for each, mine in zip(calibrated, first, strict=True) if mine]
+    target = Target.fit([each.document for each in new], [each.figures for each in new], old)
+    reached = np.array([target.refusal(each.figures) is None for each in new])
+    if not reached.any():
+        raise DataError(
+            "none of the new documents is like those to calibrate on, so that these cannot stand for them; label some "
+            "of the new ones and calibrate on these"
+        )
+    return target, np.array([target.draws(each.document, each.figures) for each in calibrated]), reached
 
 
 def _beside(
@@ -204,7 +277,9 @@ def _beside(
     return float(admitted.mean()), float(wrong[admitted].mean()) if admitted.any() else 0.0
 
 
-def _check(documents: Sequence[Document], signals: Sequence[Signals], labels: LabelSet, goal: Goal) -> None:
+def _check_labels(
+    documents: Sequence[Document], signals: Sequence[Signals], labels: LabelSet, goal: Goal
+) -> None:
     """Refuse documents that nothing can be promised on, however right the model is."""
     if goal.aim != "accuracy" and labels.kind != "binary":
         raise SettingError(
@@ -222,47 +297,50 @@ def _check(documents: Sequence[Document], signals: Sequence[Signals], labels: La
         raise DataError(
             f"all {len(documents)} calibration documents are {name}; give documents of all classes, as new ones will be"
         )
-    bounding = math.log(1 - goal.confidence) / math.log(1 - goal.risk)  # all of them right
+
+
+def _check_enough(goal: Goal, count: int, drawn: int) -> None:
+    """Refuse so few documents that nothing could be promised were the model right on all of them."""
+    bounding = math.log(1 - goal.confidence) / math.log(1 - goal.risk)
     least = max(FEWEST, math.ceil(math.ceil(bounding) * FIT_ON / (FIT_ON - 1)))
-    if len(documents) < least:
+    if drawn < least:
+        found = (
+            f"{count} documents"
+            if drawn == count
+            else f"{drawn} of {count} documents look like the new ones and"
+        )
         raise DataError(
-            f"{len(documents)} documents are too few to promise a risk of {percent(goal.risk)} with "
-            f"{percent(goal.confidence)} confidence: even were the model right on all of them, it would take {least}"
+            f"{found} are too few to promise a risk of {percent(goal.risk)} with {percent(goal.confidence)} "
+            f"confidence: even were the model right on all of them, it would take {least}"
         )
 
 
-def _unmet(parts: dict[str, Part], signals: Sequence[Signals], first: Bools, goal: Goal) -> str:
+def _unmet(parts: dict[str, Part], fit: Callable[[str, Goal], Part], drawn: Bools, goal: Goal) -> str:
     """That nothing can be promised, what can be, and how many more documents it would take."""
-    told = []
+    told, used = [], int(drawn.sum())
+    weighed = "" if used == len(drawn) else f", {used} of which look like the new ones"
     for level, part in parts.items():
         risk = next(iter(part.risks.values()))
-        told.append(f"{level}: {_needed(risk, goal)}")
+        told.append(f"{level}: {_needed(risk, float(drawn.mean()))}")
         for other in RISKS:
             if other > goal.risk:
-                tried = Part.fit(
-                    level,
-                    signals,
-                    first,
-                    replace(goal, risk=other),
-                    part.trust.signals,
-                    len(part.trust.offsets),
-                )
+                tried = fit(level, replace(goal, risk=other))
                 if tried.met:
-                    told[-1] += (
-                        f"; a risk of {percent(other)} can be met, with {percent(tried.coverage)} admitted"
-                    )
+                    share = percent(tried.coverage(goal))
+                    told[-1] += f"; a risk of {percent(other)} can be met, with {share} admitted"
                     break
     return (
         f"a risk of {percent(goal.risk)} with {percent(goal.confidence)} confidence cannot be promised with these "
-        f"{len(signals)} documents, and nothing was kept; " + "; ".join(told)
+        f"{len(drawn)} documents{weighed}, and nothing was kept; " + "; ".join(told)
     )
 
 
-def _needed(risk: Risk, goal: Goal) -> str:
+def _needed(risk: Risk, share: float) -> str:
+    """share : of the calibration documents, of those that are drawn."""
     if risk.more is None:
         best = min((level.error for level in risk.levels if level.coverage >= 0.05), default=1.0)
         return f"more documents would not help, as {percent(best)} are wrong even among the most trusted"
-    total = math.ceil(risk.more * FIT_ON / (FIT_ON - 1))
+    total = math.ceil(risk.more * FIT_ON / (FIT_ON - 1) / share)
     return f"it would take about {total} calibration documents, if they were like these"
 
 

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exaudit.cli.auditor import opened
-from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, say, tell, tell_json
+from exaudit.cli.options import (
+    AsJson,
+    Device,
+    Encoder,
+    Model,
+    Precision,
+    Stream,
+    SupportAt,
+    say,
+    tell,
+    tell_json,
+)
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
@@ -49,6 +60,12 @@ def fit(
     add: Annotated[
         bool, typer.Option("--add", help="Add FILE to the documents that the promise rests on already.")
     ] = False,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            help="Promise for documents like these, without labels, where FILE is of another kind: weigh it to look so."
+        ),
+    ] = None,
     rule: Annotated[
         str | None,
         typer.Option(
@@ -79,6 +96,7 @@ def fit(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
+    precision: Precision = None,
 ) -> None:
     """Promise something about the answers to be admitted (--risk), or fit limits, and store that."""
     from typing import cast, get_args
@@ -93,6 +111,7 @@ def fit(
         "--promise": promise,
         "--by-class": by_class,
         "--add": add,
+        "--like": like,
     }
     limits = {"--kind": kind, "--quantile": quantile, "--count": count, "--recipe": recipe != "stable"}
     rule = rule or ("promise" if any(promised.values()) else "mean")
@@ -115,10 +134,13 @@ def fit(
             risk, 0.95 if confidence is None else confidence, cast("Aim", promise or "accuracy"), by_class
         )
     documents = reading.read(file, need_labels=True)
-    with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
+    new = None if like is None else reading.read_beside(like)
+    with opened(
+        model, support, device=device, encoder=encoder, precision=precision, stream=stream
+    ) as auditor:
         if rule == "promise":
-            made = auditor.fit_promise(documents, goal, add=add)
-            auditor.fit_drift(made.calibration)  # what new documents are to be like, for the promise to hold
+            made = auditor.fit_promise(documents, goal, add=add, like=new)
+            auditor.fit_drift(made.reference)  # what new documents are to be like, for the promise to hold
             _print_promise(auditor, as_json)
             return
         fitted = auditor.fit_admission(
@@ -138,11 +160,12 @@ def show(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
+    precision: Precision = None,
 ) -> None:
     """The promise in words, its curve and what it rests on; or the limits, and whether the support set has changed."""
     from exaudit.errors import SupportError
 
-    with opened(model, support, device=device, encoder=encoder) as auditor:
+    with opened(model, support, device=device, encoder=encoder, precision=precision) as auditor:
         if auditor.promise is not None:
             if change := auditor.check_promise(keep=False):
                 say(change)
@@ -163,8 +186,11 @@ def _print_promise(auditor: Auditor, as_json: bool) -> None:
     sentences = promise.sentences(labels)
     if as_json:
         parts = {level: part.to_json() for level, part in promise.parts.items()}
-        documents = len(promise.calibration)
-        tell_json(promise.told() | {"promise": sentences, "documents": documents, "parts": parts})
+        counts = {
+            "documents": len(promise.calibration),
+            "new": None if promise.target is None else len(promise.target.documents),
+        }
+        tell_json(promise.told() | {"promise": sentences} | counts | {"parts": parts})
         return
     for sentence in sentences:
         tell(sentence[0].upper() + sentence[1:] + ".")
@@ -179,6 +205,8 @@ def _print_promise(auditor: Auditor, as_json: bool) -> None:
         tell(f"\n{level + ' that are':<24} admitted          wrong")
         for kind, (answers, through, wrong) in part.kinds.items():
             tell(f"{name_of(kind, labels):<24} {through:>8} of {answers:<7} {wrong:>4}")
+        for kind, (answers, through) in part.new.items():
+            tell(f"{name_of(kind, labels) + ', new':<24} {through:>8} of {answers}")
         tell(f"{level} by {', '.join(part.trust.signals)}")
     rest = (
         "no support set"

@@ -21,7 +21,7 @@ __all__ = ["PANEL", "Reading", "reads"]
 
 PANEL = "Reading files"  # of the help
 # Arguments that hold documents: where one alone is given, an error without a file's name is about that one.
-FILES = ("file", "a", "b", "boundary", "dev", "preview", "reference", "targets", "test", "test_pairs")
+FILES = ("file", "a", "b", "boundary", "dev", "like", "preview", "reference", "targets", "test", "test_pairs")
 
 
 @dataclass(frozen=True)

@@ -86,15 +86,11 @@ class Answers:
             pool=pool,
         )
 
-    def split(self, first: Bools) -> tuple[Answers, Answers]:
-        """Those of the documents marked in `first` (D,), and the rest, each with documents counted anew."""
-        parts = []
-        for mine in (first, ~first):
-            number = np.cumsum(mine) - 1  # (D,)
-            chosen = mine[self.document]
-            part = self[chosen]
-            parts.append(replace(part, document=number[part.document], documents=int(mine.sum())))
-        return parts[0], parts[1]
+    def within(self, chosen: Bools) -> Answers:
+        """Those of the documents that are chosen (D,), which are counted anew."""
+        number = np.cumsum(chosen) - 1  # (D,)
+        part = self[chosen[self.document]]
+        return replace(part, document=number[part.document], documents=int(chosen.sum()))
 
     def counts(self, threshold: float) -> tuple[Floats, Floats]:
         """Errors, and what they are a share of, of each document."""
