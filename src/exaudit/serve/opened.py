@@ -238,11 +238,14 @@ class OpenFile:
         """Note which answers may be relied on, as the support set stands now. If exemplars come or go meanwhile, the
         file is to be looked up again anyway, and the rest is left to that."""
         wanted = list(places)
+        if by == "promise" and self.withdrawal is not None:
+            self.admitted[wanted] = 0
+            return
         rule: Rule | None = "knn" if by == "mean" else None
         for start in range(0, len(wanted), TOGETHER):
             some = wanted[start : start + TOGETHER]
             try:
-                found = looks.decide(list(self.looks(some)), rule, admit=by, withdrawal=self.withdrawal)
+                found = looks.decide(list(self.looks(some)), rule, admit=by)
             except StaleLookError:
                 return
             for place, own in zip(some, found, strict=True):

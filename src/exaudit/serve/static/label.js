@@ -121,7 +121,10 @@ function showView(view) {
 // What is promised about answers that are admitted, in one line; of a file that has drifted, the reason says it.
 function promised(promise) {
   if (!promise || promise.status === "withdrawn") return "";
-  if (promise.status === "holds") return `Promised: ${promise.sentences[0].split("; ")[0]}.`.replace("..", ".");
+  if (promise.status === "holds") {
+    const [said] = promise.sentences[0].split("; ");
+    return `Promised: ${said[0].toLowerCase()}${said.slice(1)}.`;
+  }
   return `No promise: ${promise.why}.`;
 }
 
