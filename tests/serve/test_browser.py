@@ -173,7 +173,7 @@ def test_a_promise_is_told_and_withdrawn(page: Page, promising: tuple[Workbench,
     page.get_by_label("Beside").select_option(label="fresh.jsonl")
     page.get_by_role("button", name="Compare").click()
     page.wait_for_selector("body[data-ready]")
-    expect(page.locator("h1")).to_have_text("Fresh.jsonl against odd.jsonl")
+    expect(page.locator("h1")).to_have_text("fresh.jsonl against odd.jsonl")
 
 
 def test_of_two_browsers_the_later_is_told(

@@ -89,7 +89,7 @@ def test_drift_withdraws_it_for_the_file_alone(promising: Promising) -> None:
     shown = page(client, "/compare")
     assert "Drift: the 40 documents are not like" in shown
     (key,) = [key for key, name in bench.kept_files().items() if name == "fresh.jsonl"]
-    assert "Fresh.jsonl against odd.jsonl" in page(client, f"/compare?beside={key}")
+    assert "fresh.jsonl against odd.jsonl" in page(client, f"/compare?beside={key}")
     client.wait(bench.open("few.jsonl", unlike(5), fingerprint="few").id)
     assert "fewer than 20" in client.get("/api/file")["promise"]["why"]
 

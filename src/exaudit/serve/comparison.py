@@ -53,7 +53,8 @@ def compare(bench: Workbench, other: OpenFile | None) -> Page:
         told, sections = [*drift.summary, *told], (*sections, *drift.sections)
     except ExauditError as error:
         told.append(f"Drift cannot be told: {error}.")
-    return Page(f"{name[0].upper()}{name[1:]} against {file.name}", tuple(told), sections)
+    title = "In-domain documents" if other is None else other.name
+    return Page(f"{title} against {file.name}", tuple(told), sections)
 
 
 def _row(name: str, labelled: list[Scores]) -> tuple[Cell, ...]:

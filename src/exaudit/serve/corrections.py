@@ -172,10 +172,9 @@ def router(bench: Workbench) -> APIRouter:
         make = edit_of(bench, body.edit, body.author, body.reason)
         with bench.editing:
             bench.check_version(body.version)
-            gone = isinstance(body.edit, Remove)  # its exemplars leave places to others
-            touched = None if gone else touched_by(bench, body.edit)
             made = make(bench.auditor)
-            bench.follow(touched)
+            gone = isinstance(body.edit, Remove)  # its exemplars leave their places to others
+            bench.follow(None if gone else touched_by(bench, body.edit))
         return edit_view(made)
 
     @api.post("/undo")

@@ -15,6 +15,7 @@ as they stand when somebody asks.
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -94,7 +95,8 @@ class OpenFile:
     ) -> None:
         """Look up the documents of a file, into a folder that is empty."""
         model = looks.auditor.model
-        places, first, outputs, truth, content = [0], [0], [], [], []
+        places, first = array("q", [0]), array("q", [0])  # a list would have an object for each
+        outputs, truth, content = array("f"), array("b"), array("d")
         has_marks, number, k = False, -1, looks.k
         with ExitStack() as stack:
             texts, search, scores, rows, distances = (
@@ -114,19 +116,20 @@ class OpenFile:
                         np.stack(both, 1).astype(np.float32).tofile(scores)
                         look.rows.astype(np.int64).tofile(rows)
                         look.distances.astype(np.float32).tofile(distances)
-                        outputs.append([view.output for view in views])
-                        truth.append(_truth(look.scores.document, model.labels))
-                        content.append(() if look.content is None else look.content)
+                        outputs.extend(float(view.output) for view in views)
+                        truth.extend(_truth(look.scores.document, model.labels).tolist())
+                        content.extend(() if look.content is None else look.content.tolist())
                         has_marks |= look.scores.document.token_labels is not None
                         number = look.number
-                    tell("label", len(outputs), total)
+                    tell("label", len(first) - 1, total)
+        count, classes = len(first) - 1, len(model.labels.views)
         np.savez(
             folder / "documents.npz",
             bytes=np.array(places),
             first=np.array(first),
-            outputs=np.array(outputs, np.float32).reshape(-1, len(model.labels.views)),
-            truth=np.array(truth, np.int8).reshape(-1, len(model.labels.views)),
-            content=np.array(content, np.float64).reshape(len(content), -1 if content else 0),
+            outputs=np.array(outputs).reshape(count, classes),
+            truth=np.array(truth).reshape(count, classes),
+            content=np.array(content).reshape(count, -1 if content else 0),
             has_marks=np.array(has_marks),
         )
         write_json(folder / "file.json", {"schema": SCHEMA, "name": name, "number": number, "k": k})
@@ -157,8 +160,12 @@ class OpenFile:
 
     @property
     def withdrawal(self) -> str | None:
-        """Why what was promised does not hold for its documents: they have drifted."""
-        return self.drift.reason if self.drift is not None and self.drift.detected else None
+        """Why what was promised does not hold for its documents: they have drifted, most clearly in this."""
+        if self.drift is None or not self.drift.detected:
+            return None
+        first, more = self.drift.reason.split("; ")[0], len(self.drift.found) - 1
+        others = "another measure has" if more == 1 else f"{more} other measures have"
+        return first if more < 1 else f"{first}, and {others} shifted"
 
     # -- documents ---------------------------------------------------------------------------------------
 
