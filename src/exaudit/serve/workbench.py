@@ -291,6 +291,7 @@ class Workbench:
         """Note which answers on a file are admitted; those of one that has drifted are not, by a promise."""
         job.tell("admission", 0, None)
         self.promised.check()
+        file.drift = file.doubt = None
         if self.promised.standing == "holds":
             try:
                 file.drift = drift_of(file, self.auditor)
