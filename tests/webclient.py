@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from exaudit.data.document import Document
 from exaudit.serve import Workbench
 
 CSRF = {"x-exaudit": "1"}
@@ -74,3 +75,8 @@ class Client:
         started = self.post("/api/support/preview", {"edit": edit, "rule": rule})
         self.wait(started["job"]["id"])
         return self.get(f"/api/support/preview/{started['job']['id']}")
+
+
+def unlike(count: int) -> list[Document]:
+    """Documents that no review is like."""
+    return [Document.from_text(f"zyx {n} qua", id=f"odd-{n}", cut="whitespace") for n in range(count)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from exaudit.encode import rounded
+from exaudit.encode import bert, rounded
 from exaudit.encode.bert import Bert
 from exaudit.encode.transformer import Transformer
 
@@ -37,6 +37,7 @@ def vectors(encoder: Transformer) -> tuple[torch.Tensor, torch.Tensor, torch.Ten
 
 def test_what_autocast_would_read(encoder: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounded, "SHORT", 0)  # torch's attention for all
+    monkeypatch.setattr(bert, "STEP", 1)  # which adds up in another order where texts are padded
     _, ours, theirs = vectors(encoder)
     assert torch.equal(ours, theirs)
 
@@ -45,6 +46,16 @@ def test_plain_products_are_as_near_to_float32(encoder: Transformer) -> None:
     exact, ours, theirs = vectors(encoder)
     assert not torch.equal(ours, theirs)
     assert (ours - exact).norm() < 1.5 * (theirs - exact).norm()
+
+
+def test_products_come_in_few_sizes(encoder: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, product = set(), torch.nn.functional.linear
+    monkeypatch.setattr(rounded.F, "linear", lambda rows, *more: sizes.add(len(rows)) or product(rows, *more))
+    for words in range(1, 60):
+        encoder.pack([["the"] * words, ["cat"]])
+    assert sizes
+    assert all(size % 16 == 0 for size in sizes)
+    assert [rounded.few_sizes(n) for n in (128, 129, 1024, 1025)] == [128, 192, 1024, 1280]
 
 
 def test_weights_that_change_are_rounded_again(encoder: Transformer) -> None:

@@ -14,7 +14,9 @@ import uvicorn
 
 from exaudit.audit import Auditor
 from exaudit.data.document import Document
-from exaudit.data.sample import sample_splits
+from exaudit.data.sample import sample_documents, sample_splits
+from exaudit.decide.risk import Goal
+from exaudit.model.digests import digest
 from exaudit.model.folder import save_model
 from exaudit.model.labeler import Labeler
 from exaudit.serve import Workbench, create_app
@@ -76,4 +78,21 @@ def opened(serve: Serve, splits: Splits) -> tuple[Workbench, Client]:
     """With the test documents open."""
     bench, client = serve()
     client.wait(bench.open("test.jsonl", splits["test"], fingerprint="test").id)
+    return bench, client
+
+
+@pytest.fixture(scope="module")
+def promising(
+    made: Path, splits: Splits, serve: Serve, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Workbench, Client]:
+    """The workbench of a model with a promise, and documents of the same kind open."""
+    folder = tmp_path_factory.mktemp("promised") / "model"
+    shutil.copytree(made, folder)
+    auditor = Auditor.open(folder, device="cpu")
+    seen = {digest(each) for part in ("train", "dev") for each in splits[part]}
+    fresh = [each for each in sample_documents("reviews", 270, seed=78) if digest(each) not in seen]
+    promise = auditor.fit_promise(fresh[:180], Goal(0.4, 0.9))
+    auditor.fit_drift(promise.calibration)
+    bench, client = serve(folder)
+    client.wait(bench.open("fresh.jsonl", fresh[180:], fingerprint="fresh").id)
     return bench, client

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from exaudit.audit import Auditor
 from exaudit.data.document import Document
 from exaudit.serve.workbench import Workbench
-from webclient import Client, Serve
+from tiny import cued, tiny_labeler
+from webclient import Client, Serve, unlike
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 playwright = pytest.importorskip("playwright.sync_api")
@@ -113,6 +115,65 @@ def test_a_wrong_exemplar_is_found_corrected_and_brought_back(
     expect(page.locator("#history tr").first).to_contain_text("redid edit")
     page.locator("#undo").click()
     expect(page.locator("#history tr")).to_have_count(6)
+
+
+def test_with_three_classes_too(page: Page, serve: Serve, tmp_path: Path) -> None:
+    documents = cued(120)
+    tiny_labeler(epochs=20).fit(documents[:90], dev=documents[90:]).save(tmp_path / "model")
+    Auditor.open(tmp_path / "model", device="cpu").build(documents[:90])
+    bench, client = serve(tmp_path / "model")
+    client.wait(bench.open("cued", cued(30, seed=5), fingerprint="cued").id)
+    place, n, c = next(
+        (place, n, c)
+        for place in range(30)
+        for c, own in enumerate(client.get(f"/api/file/documents/{place}")["margins"])
+        for n in range(len(own))
+        if own[n] > 0 and client.get(f"/api/file/documents/{place}")["borne_out"]["exag"][c][n]
+    )
+    name, other = bench.labels.names[c], bench.labels.names[(c + 1) % 3]
+    visit(page, client, f"/?place={place}")
+    page.get_by_label("ExAG").check()
+    word = page.locator(f'#words .w[data-n="{n}"]')
+    expect(word).to_have_class(re.compile(rf"\bf\b.*\bc{c}\b"))
+    word.click()
+    expect(page.get_by_label("Class to explain")).to_have_value(name)
+    first = page.locator(".exemplars li").first
+    expect(first).to_contain_text(f"document: {name}")
+    first.get_by_role("button", name="Relabel").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("#edit-save")).to_be_disabled()
+    dialog.get_by_label(other).check()
+    expect(dialog.locator(".flips")).to_contain_text(word.text_content() or "")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    expect(word).not_to_have_class(re.compile(rf"\bc{c}\b"))
+    expect(first).to_contain_text(f"document: {other}")
+    page.get_by_role("button", name="Undo").click()
+    expect(word).to_have_class(re.compile(rf"\bf\b.*\bc{c}\b"))
+    for path in ("/features", "/reliability", "/model", "/queue"):
+        visit(page, client, path)
+
+
+def test_a_promise_is_told_and_withdrawn(page: Page, promising: tuple[Workbench, Client]) -> None:
+    bench, client = promising
+    for admitted, word in ((True, "Admitted"), (False, "Refused: trust")):
+        listed = client.get(f"/api/file/documents?admitted={str(admitted).lower()}")["documents"]
+        visit(page, client, f"/?place={listed[0]['place']}&word=0")
+        expect(page.locator("#admission")).to_contain_text(word)
+        expect(page.locator("#promise")).to_contain_text("at most 40% are wrong, with 90% confidence")
+        expect(page.locator("#withdrawn")).to_be_hidden()
+        expect(page.locator("#evidence-body")).to_contain_text(re.compile("the promise is about|trust"))
+    client.wait(bench.open("odd.jsonl", unlike(40), fingerprint="odd").id)
+    visit(page, client, "/")
+    expect(page.locator("#withdrawn")).to_contain_text("The promise is withdrawn for this file")
+    expect(page.locator("#admission")).to_contain_text("Refused: the promise is withdrawn: ")
+    page.get_by_role("link", name="Compare them").click()
+    page.wait_for_selector("body[data-ready]")
+    expect(page.locator("main")).to_contain_text("Drift: the 40 documents are not like")
+    page.get_by_label("Beside").select_option(label="fresh.jsonl")
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_selector("body[data-ready]")
+    expect(page.locator("h1")).to_have_text("fresh.jsonl against odd.jsonl")
 
 
 def test_of_two_browsers_the_later_is_told(

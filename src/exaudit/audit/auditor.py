@@ -192,7 +192,7 @@ class Auditor(Guarantor, Monitor):
 
     def staleness(self) -> Staleness | None:
         """None where the limits fit the support set as it is; otherwise they are fitted anew, to compare."""
-        policy, kept = self._policy("knn", admit=True), self._need_admission()
+        policy, kept = self._policy("knn", admit="mean"), self._need_admission()
         self.support.refresh()
         if not kept.is_stale(self.support.version):
             return None

@@ -7,8 +7,8 @@ support set, so an edit of labels, another rule or another boundary costs next t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,11 @@ from exaudit.audit.audited import AuditedScores, Rule
 from exaudit.audit.auditor import Auditor
 from exaudit.audit.evidence import Evidence, FoundExemplars
 from exaudit.audit.fitter import K
+from exaudit.audit.guarantor import Admit
 from exaudit.audit.neighbourhood import each_apart, vectors_of
+from exaudit.audit.part import Verdict
 from exaudit.audit.policy import Policy
+from exaudit.audit.profile import directions
 from exaudit.errors import SettingError, SupportError
 from exaudit.model.documents import as_documents
 from exaudit.model.scores import Scores
@@ -38,6 +41,7 @@ class Look:
     distances: npt.NDArray[np.float32]  # (N, K); K is 0 where there is no support set
     rows: npt.NDArray[np.int64]  # (N, K)
     number: int  # of the last edit of the support set that it knows of; -1 without one
+    content: npt.NDArray[np.float64] | None = None  # of its vectors, to tell drift; see `profile`
 
 
 class Looks:
@@ -74,7 +78,11 @@ class Looks:
         with self.auditor._near.index() as index:
             near = index.neighbours(vectors_of(scores), self.k, offsets=model.word_boundaries)[0]
             number = self.auditor.support.number
-        return [Look(one, near.distances[mine], near.rows[mine], number) for one, mine in each_apart(scores)]
+        contents = [directions(one.exemplars) for one in scores if one.exemplars is not None]
+        return [
+            Look(one, near.distances[mine], near.rows[mine], number, content)
+            for (one, mine), content in zip(each_apart(scores), contents, strict=True)
+        ]
 
     def holds(self, number: int, rows: npt.NDArray[np.int64]) -> bool:
         """Whether exemplars that were found at edit `number` are still the nearest: labels may have changed since, but
@@ -93,30 +101,68 @@ class Looks:
         _, _, removed, added = self._added
         return not added and (not removed or not removed & set(np.unique(rows).tolist()))
 
-    def decided(self, look: Look, rule: Rule | None = None, *, admit: bool = False) -> Scores | AuditedScores:
-        """The decisions on a document by a rule, with what the support set says now."""
-        if not self.has_support:
+    def decided(
+        self,
+        look: Look,
+        rule: Rule | None = None,
+        *,
+        admit: Admit | Literal[False] = False,
+        withdrawal: str | None = None,
+    ) -> Scores | AuditedScores:
+        """The decisions on a document by a rule, with what the support set says now.
+
+        withdrawal : why the promise does not hold for it, where it does not.
+        """
+        return self.decide([look], rule, admit=admit, withdrawal=withdrawal)[0]
+
+    def decide(
+        self,
+        looks: Sequence[Look],
+        rule: Rule | None = None,
+        *,
+        admit: Admit | Literal[False] = False,
+        withdrawal: str | None = None,
+    ) -> Sequence[Scores | AuditedScores]:
+        """The same of several documents, at less cost."""
+        auditor = self.auditor
+        if not self.has_support and admit != "promise":
             if rule is not None or admit:
                 raise SupportError("there is no support set, so nothing but the model can decide")
-            return look.scores
-        auditor = self.auditor
-        policy = auditor._policy(rule, admit)
-        if policy.k > look.rows.shape[1]:
+            return [look.scores for look in looks]
+        policy = _without(auditor._policy(rule, admit), withdrawal)
+        if not self.has_support:
+            return [policy.audited(look.scores, ()) for look in looks]
+        if any(policy.k > look.rows.shape[1] for look in looks):
             raise SupportError(f"K = {policy.k} exemplars per token are needed; look the document up again")
+        distances, rows = (
+            np.concatenate([getattr(look, name) for look in looks]) for name in ("distances", "rows")
+        )
         with auditor._near.index() as index:
-            self._check(look)
-            views = index.seen(look.distances, look.rows, offsets=auditor.model.word_boundaries)
-        return policy.audited(look.scores, views)
+            for look in looks:
+                self._check(look)
+            views = index.seen(distances, rows, offsets=auditor.model.word_boundaries)
+        return [
+            policy.audited(scores, [view[mine] for view in views])
+            for scores, mine in each_apart([look.scores for look in looks])
+        ]
 
-    def evidence(self, look: Look, token: int, *, about: str | None = None, k: int | None = None) -> Evidence:
-        """Why one token was decided as it was; see `Auditor.explain`."""
+    def evidence(
+        self,
+        look: Look,
+        token: int,
+        *,
+        about: str | None = None,
+        k: int | None = None,
+        withdrawal: str | None = None,
+    ) -> Evidence:
+        """Why one token was decided as it was; see `Auditor.explain`, and for `withdrawal` see `decided`."""
         count = len(look.scores.document.tokens)
         if not 0 <= token < count:
             raise SettingError(f"the document has {count} tokens, from 0; there is no token {token}")
         auditor, mine = self.auditor, slice(token, token + 1)
         view = auditor._view_of(about)
         try:
-            policy = auditor._fitted_policy()
+            policy = _without(auditor._fitted_policy(), withdrawal)
         except SupportError:  # a K-NN of another boundary: the exemplars are the same without it
             policy = Policy(auditor.labels)
         with auditor._near.index() as index:
@@ -124,12 +170,24 @@ class Looks:
             offsets = auditor.model.word_boundaries
             near = index.seen(look.distances[mine], look.rows[mine], offsets=offsets)
             exemplars = FoundExemplars(auditor.support, index, near)
+            verdict = None
+            if policy.promise is not None:  # what is admitted of a word depends on the others
+                whole = index.seen(look.distances, look.rows, offsets=offsets)
+                verdict = policy.audited(look.scores, whole).admission
         k = k or (policy.k if policy.knns else look.rows.shape[1])
-        return policy.evidence(look.scores, [token], near, exemplars, k=k, about=view)[0]
+        found = policy.evidence(look.scores, [token], near, exemplars, k=k, about=view)[0]
+        return replace(found, refusal=verdict.reason(token)) if isinstance(verdict, Verdict) else found
 
     def _check(self, look: Look) -> None:
         if not self.holds(look.number, look.rows):
             raise StaleLookError("the support set has other exemplars now; look the document up again")
+
+
+def _without(policy: Policy, withdrawal: str | None) -> Policy:
+    """The same where the promise was withdrawn."""
+    if policy.promise is None or withdrawal is None:
+        return policy
+    return replace(policy, promise=policy.promise.withdrawn(withdrawal))
 
 
 def _nothing(tokens: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:

@@ -24,7 +24,7 @@ from torch.nn import functional as F
 from exaudit._arrays import ranges
 from exaudit._files import read_json, replace_file, write_json
 from exaudit.encode.attention import Attend, attend, attend_packed, groups_of
-from exaudit.encode.rounded import RoundedLayer
+from exaudit.encode.rounded import STEP, RoundedLayer, few_sizes
 
 __all__ = ["Bert", "BertTokenizer", "read_bert"]
 
@@ -111,8 +111,10 @@ class Bert(nn.Module):
         rounded : what `rounded` gives, in place of the layers themselves.
         """
         places = torch.from_numpy(ranges(np.zeros_like(lengths), lengths))  # (T,)
-        groups = list(groups_of(lengths))
+        groups = list(groups_of(lengths, 1 if rounded is None else STEP))
         if rounded is not None:
+            more = few_sizes(len(words)) - len(words)
+            words, places = F.pad(words, (0, 0, 0, more)), F.pad(places, (0, more))
             return self._states(words, places, [partial(layer, groups=groups) for layer in rounded])
         return self._states(words, places, self._layers(partial(attend_packed, groups=groups)))
 

@@ -2,6 +2,9 @@
 
 Autocast rounds weights anew at every call, and what it reads three times over for query, key and value. Here weights
 are rounded once, and the three are one product. As under autocast, sums and norms stay in float32.
+
+oneDNN compiles a product in bfloat16 for each size that it meets, and keeps what it compiled: a server that reads texts
+of all lengths would grow without need. So texts come in few sizes here, with rows in the end that are nobody's.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ from torch.nn import functional as F
 
 from exaudit.encode.attention import Group
 
-__all__ = ["RoundedLayer"]
+__all__ = ["STEP", "RoundedLayer", "few_sizes"]
 
+STEP = 8  # pieces: attention sees texts padded to a multiple of so many
 SHORT = 256  # pieces: up to here plain products are quicker than the attention of torch
 
 
@@ -71,10 +75,17 @@ class RoundedLayer:
             )  # (B, H, L, E / H)
             parts.append(group.cut(_attend(q, k, v, group.seen).transpose(1, 2)))
             first += group.pieces
+        parts.append(mixed[first:, 0])  # nobody's rows
         attended = self.attended(torch.cat(parts).flatten(-2))  # (T, E)
         hidden = self.attended_norm(attended + hidden)
         out: Tensor = self.outer_norm(self.outer(F.gelu(self.inner(hidden.bfloat16()))) + hidden)
         return out
+
+
+def few_sizes(rows: int) -> int:
+    """So many rows or a few more."""
+    step = 16 if rows <= 128 else 64 if rows <= 1024 else 256
+    return -(-rows // step) * step
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Tensor | None) -> Tensor:

@@ -21,6 +21,7 @@ from exaudit.support.history import Edit
 __all__ = ["router"]
 
 SHOWN = 200  # flips of a preview that are listed
+TRIED = 2000  # documents that an edit is tried on, where it may change any of them
 Id = Annotated[str, Field(min_length=1, max_length=1000)]
 Version = Annotated[int, Field(ge=-1, lt=2**31, description="of the support set that was seen; else 409")]
 Reason = Annotated[str, Field(max_length=2000)]
@@ -119,6 +120,7 @@ class PreviewView(BaseModel):
     what: str = ""
     rule: str = ""
     documents: int = Field(default=0, description="of the open file")
+    tried: int = Field(default=0, description="of them, where any may change: a large file is drawn from")
     words: int = 0
     count: int = Field(default=0, description="words whose decision would flip")
     flips: list[FlipView] = []
@@ -171,7 +173,8 @@ def router(bench: Workbench) -> APIRouter:
         with bench.editing:
             bench.check_version(body.version)
             made = make(bench.auditor)
-            bench.follow(touched_by(bench, body.edit))
+            gone = isinstance(body.edit, Remove)  # its exemplars leave their places to others
+            bench.follow(None if gone else touched_by(bench, body.edit))
         return edit_view(made)
 
     @api.post("/undo")
@@ -257,9 +260,9 @@ def added(bench: Workbench, edit: Add) -> Document:
 
 
 def touched_by(bench: Workbench, edit: Relabel | RelabelWord | Remove | Add) -> list[int] | None:
-    """The documents of the open file that may be decided otherwise after an edit of labels; None: any."""
+    """The documents of the open file that may be decided otherwise after an edit; None: any."""
     file = bench.file
-    if file is None or isinstance(edit, Add | Remove) or not bench.looks.holds(file.number, file.rows):
+    if file is None or isinstance(edit, Add) or not bench.looks.holds(file.number, file.rows):
         return None
     found = bench.auditor.support.document(edit.id)
     return file.near(np.arange(found.row, found.row + len(found.tokens)))
@@ -269,7 +272,8 @@ def _tried(
     bench: Workbench, make: Callable[[Auditor], Edit], touched: list[int] | None, rule: str | None
 ) -> PreviewView:
     file = bench.file
-    places = [] if file is None else range(len(file)) if touched is None else touched
+    drawn = [] if file is None or touched is not None else file.drawn(TRIED).tolist()
+    places = drawn if touched is None else touched
     documents = [] if file is None else [file.document(place) for place in places]
     tried = bench.auditor.preview(make, documents, rule=rule)  # type: ignore[arg-type]
     ids = {document.id: place for place, document in zip(places, documents, strict=True)}
@@ -278,6 +282,7 @@ def _tried(
         what=tried.edit.what,
         rule=tried.rule,
         documents=0 if file is None else len(file),
+        tried=0 if file is None else len(file) if touched is not None else len(drawn),
         words=0 if file is None else file.words,
         count=len(tried.flips),
         flips=[_flip(bench, flip, ids.get(flip.id)) for flip in tried.flips[:SHOWN]],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
@@ -53,6 +53,10 @@ class EvidenceView(BaseModel):
     beta: float | None
     output: float | None = Field(description="beta and all terms together")
     offset: float | None = Field(description="above which the K-NN says yes")
+    admitted: bool | None = Field(
+        description="whether the answer on the word may be relied on; null: not known"
+    )
+    admitted_by: Literal["promise", "mean"] | None
     refusal: str | None
     distance: float
     limit: float | None = Field(
@@ -67,7 +71,7 @@ def router(bench: Workbench) -> APIRouter:
     @api.get("/file/documents/{place}/words/{word}")
     def of_document(place: Place, word: WordPlace, about: About = None) -> EvidenceView:
         """Why a word of a document of the open file was decided as it was."""
-        return evidence(bench, bench.look(place), word, about)
+        return evidence(bench, bench.look(place), word, about, withdrawal=bench.need_file().withdrawal)
 
     @api.get("/texts/{key}/words/{word}")
     def of_text(
@@ -79,9 +83,14 @@ def router(bench: Workbench) -> APIRouter:
     return api
 
 
-def evidence(bench: Workbench, look: Look, word: int, about: str | None) -> EvidenceView:
+def evidence(
+    bench: Workbench, look: Look, word: int, about: str | None, *, withdrawal: str | None = None
+) -> EvidenceView:
     bench.need_support()
-    found = bench.looks.evidence(look, word, about=about)
+    found, by = bench.looks.evidence(look, word, about=about, withdrawal=withdrawal), bench.admitting()
+    if by == "promise" and (promise := bench.auditor.promise) is not None and "words" not in promise.parts:
+        by = None  # it is about documents alone
+    refusal = found.refusal if by is not None else None
     labels = bench.labels
     classes = [view.positive for view in labels.views]
     told = found.about or classes[0]
@@ -100,9 +109,11 @@ def evidence(bench: Workbench, look: Look, word: int, about: str | None) -> Evid
         beta=None if found.explanation is None else found.explanation.beta,
         output=None if found.explanation is None else found.explanation.output,
         offset=None if found.explanation is None else found.explanation.offset,
-        refusal=found.refusal,
+        admitted=None if by is None else refusal is None,
+        admitted_by=by,
+        refusal=refusal,
         distance=found.exemplars[0].distance,
-        limit=_limit(bench, found, classes.index(told)),
+        limit=_limit(bench, found, classes.index(told)) if by == "mean" else None,
         version=bench.version,
     )
 
@@ -131,6 +142,6 @@ def _exemplar(found: Exemplar, term: object, labels: LabelSet) -> ExemplarView:
 def _limit(bench: Workbench, found: Evidence, view: int) -> float | None:
     """The limit for what the K-NN says of the word."""
     limits = bench.auditor.admission
-    if limits is None or found.explanation is None or not bench.admits:
+    if limits is None or found.explanation is None:
         return None
     return limits.views[view].token_limits.distance[int(found.explanation.prediction > 0)]

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from exaudit.analyse.features import By, Features
-from exaudit.analyse.report import Answers, Page, Section, Table, reliability_page
-from exaudit.analyse.report.blocks import Cell
-from exaudit.audit.audited import Audited, MultiAudited
-from exaudit.model.scores import Scores
+from exaudit.analyse.report import Answers, Page, reliability_page
+from exaudit.serve.answers import DRAWN, answers_on, distances_of, in_domain
+from exaudit.serve.comparison import compare
 from exaudit.serve.jobs import Job
 from exaudit.serve.workbench import NotFoundError, Workbench
 
 __all__ = ["Insight", "router"]
 
-REFERENCE = 300  # in-domain documents that a file is compared with, at most
 Name = Literal["features", "reliability", "compare"]
 
 
@@ -61,83 +58,43 @@ class Insight:
     def __init__(self, bench: Workbench) -> None:
         self._bench, self._found = bench, dict[str, _Found]()
 
-    def get(self, name: Name) -> Job:
-        """The job whose result is the analysis."""
+    def get(self, name: Name, beside: str | None = None) -> Job:
+        """The job whose result is the analysis; a comparison, `beside` a file that was open before."""
         bench = self._bench
         file = bench.need_file()
-        key = (file.folder.name, bench.model.word_boundaries, bench.version, bench.admits)
+        other = None if beside is None else bench.kept_file(beside)
+        key = (file.folder.name, beside, bench.model.word_boundaries, bench.version, bench.admitting())
         found = self._found.get(name)
         if found is None or found.key != key or found.job.status in ("failed", "cancelled"):
-            work: Callable[[], Any] = getattr(self, f"_{name}")
-            found = self._found[name] = _Found(key, bench.jobs.start(name, lambda job: work()))
+            work: dict[Name, Callable[[], Any]] = {
+                "features": self._features,
+                "reliability": self._reliability,
+                "compare": lambda: compare(bench, other),
+            }
+            found = self._found[name] = _Found(key, bench.jobs.start(name, lambda job: work[name]()))
         return found.job
 
     def _features(self) -> Features:
         return Features.of(self._bench.need_file().labelled(), self._bench.model)
 
     def _reliability(self) -> Page:
-        return reliability_page(self._answers())
-
-    def _compare(self) -> Page:
-        """The open file beside documents of the kind that the limits were fitted on."""
-        bench, answers = self._bench, self._answers()
-        reference = self._reference()
-        if reference is None:
-            raise NotFoundError(
-                "a comparison needs admission limits, which know in-domain documents: fit them first"
+        bench = self._bench
+        file, reference, promise = bench.need_file(), in_domain(bench), bench.auditor.promise
+        if promise is not None and file.withdrawal is not None:
+            promise = promise.withdrawn(file.withdrawal)
+        page = reliability_page(
+            Answers(
+                bench.model,
+                bench.auditor if bench.has_support else None,
+                answers_on(bench, file),
+                None if reference is None else distances_of(reference),
+                f"Reliability on {file.name}",
+                promise if bench.promised.standing == "holds" else None,
             )
-        sides = [("in-domain documents", reference), (bench.need_file().name, answers.labelled)]
-        rows = [_summary(name, labelled, bench) for name, labelled in sides]
-        columns = (
-            "",
-            "documents",
-            "words",
-            "flagged words, %",
-            "admitted words, %",
-            "nearest exemplar, median",
         )
-        classes = ("", *bench.labels.names)
-        shares = [_class_shares(name, labelled, bench) for name, labelled in sides]
-        near = [each for each in reliability_page(answers).sections if each.title.startswith("How near")]
-        first = Section(
-            "Side by side",
-            (
-                Table("What the model and the support set say of them", columns, tuple(rows), 1),
-                Table("Documents decided to be of each class, in percent", classes, tuple(shares), 1),
-            ),
-        )
-        told = (
-            f"{len(reference):,} documents that the admission limits were fitted on, beside "
-            f"{len(answers.labelled):,} of the open file. Words that are far from every exemplar, and fewer admitted "
-            "answers, are signs that the file is unlike what the model knows.",
-        )
-        return Page("In-domain against this file", told, (first, *near))
-
-    def _answers(self) -> Answers:
-        bench = self._bench
-        file = bench.need_file()
-        near = None
-        if (reference := self._reference()) is not None:
-            found = [own.views[0].neighbours for own in reference if isinstance(own, Audited | MultiAudited)]
-            near = np.concatenate([n.distances[:, 0] for n in found if n is not None]).astype(np.float64)
-        auditor = bench.auditor if bench.has_support else None
-        return Answers(bench.model, auditor, list(self._decided()), near, f"Reliability on {file.name}")
-
-    def _decided(self) -> Iterator[Scores]:
-        bench = self._bench
-        file = bench.need_file()
-        rule = "knn" if bench.rules()["knn"] is None else None
-        for place in range(len(file)):
-            if not bench.has_support:
-                yield file.scores(place)
-            else:
-                yield bench.looks.decided(bench.look(place), rule, admit=bench.admits)  # type: ignore[arg-type]
-
-    def _reference(self) -> list[Scores] | None:
-        limits = self._bench.auditor.admission
-        if limits is None or not self._bench.admits:
-            return None
-        return list(self._bench.auditor.label(limits.documents[:REFERENCE], rule="knn", admit=True))
+        if len(file) <= DRAWN:
+            return page
+        return replace(page, summary=(*page.summary, f"They were drawn from {len(file):,} in the file."))
 
 
 def router(bench: Workbench, insight: Insight) -> APIRouter:
@@ -198,25 +155,3 @@ def features_view(
             for each in found.documents(target, top=10)
         ],
     )
-
-
-def _summary(name: str, labelled: list[Scores], bench: Workbench) -> tuple[Cell, ...]:
-    words = sum(len(own.document.tokens) for own in labelled)
-    flagged = sum(int(np.any([view.margins > 0 for view in own.views], axis=0).sum()) for own in labelled)
-    told = [own for own in labelled if isinstance(own, Audited | MultiAudited)]
-    admitted = [own.admitted_tokens for own in told if own.admitted_tokens is not None]
-    near = [own.views[0].neighbours for own in told]
-    distances = [each.distances[:, 0] for each in near if each is not None]
-    return (
-        name,
-        len(labelled),
-        words,
-        100 * flagged / max(1, words),
-        100 * float(np.concatenate(admitted).mean()) if admitted else None,
-        float(np.median(np.concatenate(distances))) if distances else None,
-    )
-
-
-def _class_shares(name: str, labelled: list[Scores], bench: Workbench) -> tuple[Cell, ...]:
-    counts = [sum(c in own.decided for own in labelled) for c in range(len(bench.labels.names))]
-    return (name, *(100 * count / max(1, len(labelled)) for count in counts))

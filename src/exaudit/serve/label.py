@@ -17,6 +17,7 @@ from exaudit.data.readers import read_documents
 from exaudit.errors import DataError
 from exaudit.serve.jobs import Job
 from exaudit.serve.opened import UNKNOWN, Filter, OpenFile, flagged
+from exaudit.serve.promised import PromiseView
 from exaudit.serve.told import DocumentView, RuleName, Text, view_of
 from exaudit.serve.workbench import NotFoundError, Workbench
 
@@ -55,6 +56,7 @@ class FileInfo(BaseModel):
     has_truth: bool
     has_marks: bool = Field(description="whether the true classes of words are known")
     has_admission: bool
+    promise: PromiseView | None = Field(description="as it stands for this file")
     opening: JobView | None
 
 
@@ -197,6 +199,7 @@ def file_info(bench: Workbench) -> FileInfo:
         has_truth=known,
         has_marks=opened is not None and opened.has_marks,
         has_admission=opened is not None and bool((opened.admitted != UNKNOWN).any()),
+        promise=bench.promised.view(bench.labels, opened),
         opening=None if opening is None or opening.status == "done" else job_view(opening),
     )
 

@@ -14,6 +14,7 @@ from exaudit.model.card import card
 from exaudit.model.folder import read_description
 from exaudit.serve.label import JobView, job_view
 from exaudit.serve.markdown import to_html
+from exaudit.serve.promised import PromiseView
 from exaudit.serve.workbench import NotFoundError, Workbench
 
 __all__ = ["ModelView", "card_of", "jobs_router", "model_view", "router"]
@@ -43,6 +44,7 @@ class ModelView(BaseModel):
     agreement: float | None
     limits: dict[str, str]
     limits_stale: bool
+    promise: PromiseView | None
     version: int
     exemplars: int
     can_undo_boundary: bool
@@ -135,7 +137,8 @@ def model_view(bench: Workbench) -> ModelView:
         knn_stale=knn is not None and knn.support_version != name,
         agreement=None if knn is None else knn.agreement,
         limits={} if limits is None else limits_text(limits.views, bench.labels),
-        limits_stale=limits is not None and (limits.is_stale(name) or not bench.admits),
+        limits_stale=limits is not None and (limits.is_stale(name) or not bench.has_limits),
+        promise=bench.promised.view(bench.labels, bench.file),
         version=version,
         exemplars=len(bench.auditor.support) if bench.has_support else 0,
         can_undo_boundary=bench.state.read("boundary.json") is not None,

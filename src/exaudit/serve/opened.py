@@ -1,10 +1,11 @@
 """An open file: its documents as they were looked up, on disk, to be read a few at a time.
 
     documents.jsonl    a document a line
+    search.txt         its text, its words and its id, without case, a line each
     scores.f4          s+ and s- of every word and class (W, K, 2)
     rows.i8            the exemplars of every word (W, k)
     distances.f4       their distances (W, k)
-    documents.npz      for each document: where it and its words begin, what decides it, its classes
+    documents.npz      for each document: where it and its words begin, what decides it, its classes, its content
     file.json          what the numbers above mean; written last, so a file without it was never finished
 
 Only what takes time is kept. Decisions follow from it by the labels of the support set and the boundaries of the model
@@ -14,7 +15,8 @@ as they stand when somebody asks.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -26,7 +28,9 @@ import numpy.typing as npt
 
 from exaudit._files import read_json, to_json, write_json
 from exaudit.analyse.decisions import as_row, true_classes
-from exaudit.audit.audited import Audited
+from exaudit.audit.audited import Audited, Rule
+from exaudit.audit.drift import Drift
+from exaudit.audit.guarantor import Admit
 from exaudit.audit.looks import Look, Looks, StaleLookError
 from exaudit.audit.neighbourhood import parts
 from exaudit.data.document import Document
@@ -37,7 +41,8 @@ from exaudit.model.scores import Scores, running_mean
 __all__ = ["Filter", "OpenFile"]
 
 UNKNOWN = -1
-SCHEMA = 1
+SCHEMA = 2
+TOGETHER = 64  # documents that are looked up, or decided, at once
 Tell = Callable[[str, int, int | None], None]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -69,12 +74,15 @@ class OpenFile:
             self.first: Ints = found["first"]  # (D + 1,) the first word of each
             self.outputs: npt.NDArray[np.float32] = found["outputs"]  # (D, K)
             self.truth: npt.NDArray[np.int8] = found["truth"]  # (D, K); UNKNOWN
+            self.content: npt.NDArray[np.float64] = found["content"]  # (D, DIRECTIONS), or (D, 0)
             self.has_marks: bool = bool(found["has_marks"])
         classes, words = self.outputs.shape[1], int(self.first[-1])
         self._scores = _mapped(folder / "scores.f4", np.float32, (words, classes, 2))
         self._rows = _mapped(folder / "rows.i8", np.int64, (words, self.k))
         self._distances = _mapped(folder / "distances.f4", np.float32, (words, self.k))
         self.admitted: npt.NDArray[np.int8] = np.full(len(self), UNKNOWN, np.int8)  # (D,) as it stands now
+        self.drift: Drift | None = None  # None: it was not looked for, or cannot be told
+        self.doubt: str | None = None  # why it cannot
 
     @staticmethod
     def write(
@@ -87,18 +95,20 @@ class OpenFile:
     ) -> None:
         """Look up the documents of a file, into a folder that is empty."""
         model = looks.auditor.model
-        places, first, outputs, truth = [0], [0], [], []
+        places, first = array("q", [0]), array("q", [0])  # a list would have an object for each
+        outputs, truth, content = array("f"), array("b"), array("d")
         has_marks, number, k = False, -1, looks.k
         with ExitStack() as stack:
-            texts, scores, rows, distances = (
+            texts, search, scores, rows, distances = (
                 stack.enter_context(open(folder / each, "wb"))
-                for each in ("documents.jsonl", "scores.f4", "rows.i8", "distances.f4")
+                for each in ("documents.jsonl", "search.txt", "scores.f4", "rows.i8", "distances.f4")
             )
             for part in parts(documents):
-                for some in (part[n : n + 64] for n in range(0, len(part), 64)):
+                for some in (part[n : n + TOGETHER] for n in range(0, len(part), TOGETHER)):
                     for look in looks.of(some):
                         line = _line(look.scores.document)
                         texts.write(line)
+                        search.write(_searched(look.scores.document))
                         places.append(places[-1] + len(line))
                         first.append(first[-1] + len(look.scores.document.tokens))
                         views = look.scores.views
@@ -106,17 +116,20 @@ class OpenFile:
                         np.stack(both, 1).astype(np.float32).tofile(scores)
                         look.rows.astype(np.int64).tofile(rows)
                         look.distances.astype(np.float32).tofile(distances)
-                        outputs.append([view.output for view in views])
-                        truth.append(_truth(look.scores.document, model.labels))
+                        outputs.extend(float(view.output) for view in views)
+                        truth.extend(_truth(look.scores.document, model.labels).tolist())
+                        content.extend(() if look.content is None else look.content.tolist())
                         has_marks |= look.scores.document.token_labels is not None
                         number = look.number
-                    tell("label", len(outputs), total)
+                    tell("label", len(first) - 1, total)
+        count, classes = len(first) - 1, len(model.labels.views)
         np.savez(
             folder / "documents.npz",
             bytes=np.array(places),
             first=np.array(first),
-            outputs=np.array(outputs, np.float32).reshape(-1, len(model.labels.views)),
-            truth=np.array(truth, np.int8).reshape(-1, len(model.labels.views)),
+            outputs=np.array(outputs).reshape(count, classes),
+            truth=np.array(truth).reshape(count, classes),
+            content=np.array(content).reshape(count, -1 if content else 0),
             has_marks=np.array(has_marks),
         )
         write_json(folder / "file.json", {"schema": SCHEMA, "name": name, "number": number, "k": k})
@@ -145,16 +158,29 @@ class OpenFile:
         """Their distances (W, k)."""
         return self._distances
 
+    @property
+    def withdrawal(self) -> str | None:
+        """Why what was promised does not hold for its documents: they have drifted, most clearly in this."""
+        if self.drift is None or not self.drift.detected:
+            return None
+        first, more = self.drift.reason.split("; ")[0], len(self.drift.found) - 1
+        others = "another measure has" if more == 1 else f"{more} other measures have"
+        return first if more < 1 else f"{first}, and {others} shifted"
+
     # -- documents ---------------------------------------------------------------------------------------
 
     def document(self, place: int) -> Document:
-        with open(self.folder / "documents.jsonl", "rb") as file:
-            file.seek(int(self._bytes[place]))
-            return _document(file.read(int(self._bytes[place + 1] - self._bytes[place])))
+        return next(self._documents([place]))
 
     def documents(self) -> Iterator[Document]:
         with open(self.folder / "documents.jsonl", "rb") as file:
             yield from map(_document, file)
+
+    def _documents(self, places: Iterable[int]) -> Iterator[Document]:
+        with open(self.folder / "documents.jsonl", "rb") as file:
+            for place in places:
+                file.seek(int(self._bytes[place]))
+                yield _document(file.read(int(self._bytes[place + 1] - self._bytes[place])))
 
     def scores(self, place: int, document: Document | None = None) -> Scores:
         """What the model says of a document, by the boundaries that it has now."""
@@ -167,15 +193,26 @@ class OpenFile:
         return (self.scores(place, document) for place, document in enumerate(self.documents()))
 
     def look(self, place: int) -> Look:
-        mine = slice(int(self.first[place]), int(self.first[place + 1]))
-        return Look(
-            self.scores(place), np.array(self._distances[mine]), np.array(self._rows[mine]), self.number
-        )
+        return next(self.looks([place]))
+
+    def looks(self, places: Sequence[int]) -> Iterator[Look]:
+        """Some of them as they were looked up."""
+        for place, document in zip(places, self._documents(places), strict=True):
+            mine = slice(int(self.first[place]), int(self.first[place + 1]))
+            distances, rows = np.array(self._distances[mine]), np.array(self._rows[mine])
+            yield Look(self.scores(place, document), distances, rows, self.number)
 
     @cached_property
     def ids(self) -> dict[str, int]:
         """The place of each document by its id."""
         return {document.id: place for place, document in enumerate(self.documents())}
+
+    def drawn(self, most: int) -> Ints:
+        """The places of all documents or, of more than `most`, so many of them at random, the same ones every time."""
+        places = np.arange(len(self))
+        if len(self) > most:
+            places = np.sort(np.random.default_rng(0).permutation(len(self))[:most])
+        return places
 
     def near(self, rows: Ints) -> list[int]:
         """The documents in which a word has one of these exemplars among its own."""
@@ -204,19 +241,25 @@ class OpenFile:
         scores -= np.repeat(doubts, np.diff(self.first), 0).astype(np.float32)
         return np.asarray(scores - np.array(model.word_boundaries, np.float32))
 
-    def admit(self, looks: Looks, places: Iterable[int], tell: Tell | None = None) -> None:
+    def admit(self, looks: Looks, by: Admit, places: Iterable[int], tell: Tell | None = None) -> None:
         """Note which answers may be relied on, as the support set stands now. If exemplars come or go meanwhile, the
         file is to be looked up again anyway, and the rest is left to that."""
         wanted = list(places)
-        for done, place in enumerate(wanted, 1):
+        if by == "promise" and self.withdrawal is not None:
+            self.admitted[wanted] = 0
+            return
+        rule: Rule | None = "knn" if by == "mean" else None
+        for start in range(0, len(wanted), TOGETHER):
+            some = wanted[start : start + TOGETHER]
             try:
-                audited = looks.decided(self.look(place), "knn", admit=True)
+                found = looks.decide(list(self.looks(some)), rule, admit=by)
             except StaleLookError:
                 return
-            admitted = getattr(audited, "admitted", None)
-            self.admitted[place] = UNKNOWN if admitted is None else int(admitted)
-            if tell is not None and done % 64 == 0:
-                tell("admission", done, len(wanted))
+            for place, own in zip(some, found, strict=True):
+                admitted = getattr(own, "admitted", None)
+                self.admitted[place] = UNKNOWN if admitted is None else int(admitted)
+            if tell is not None:
+                tell("admission", start + len(some), len(wanted))
 
     # -- lists -------------------------------------------------------------------------------------------
 
@@ -249,15 +292,12 @@ class OpenFile:
         return np.asarray(ordered[:, -1] - ordered[:, -2])
 
     def _containing(self, text: str, among: Bools) -> Bools:
-        needle = " ".join(text.casefold().split())
+        needle = _plain(text)
         found = np.zeros(len(self), np.bool_)
-        for place, document in enumerate(self.documents()):
-            if among[place]:
-                found[place] = (
-                    needle in " ".join(document.text.casefold().split())
-                    or needle in " ".join(document.tokens).casefold()
-                    or needle == document.id.casefold()
-                )
+        with open(self.folder / "search.txt", "rb") as file:
+            for place, line in enumerate(file):
+                content, _, id = line[:-1].rpartition(b"\x1f")
+                found[place] = among[place] and (needle in content or needle == id)
         return found
 
 
@@ -280,6 +320,17 @@ def _truth(document: Document, labels: LabelSet) -> npt.NDArray[np.int8]:
 
 def _mapped(path: Path, dtype: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     return np.memmap(path, dtype, "r", shape=shape) if np.prod(shape) else np.zeros(shape, dtype)
+
+
+def _plain(text: str) -> bytes:
+    """Without case, and with single spaces between the words."""
+    return " ".join(text.casefold().split()).encode(errors="surrogatepass")
+
+
+def _searched(document: Document) -> bytes:
+    """What a document is found by."""
+    parts = (document.text, " ".join(document.tokens))
+    return b"\x1f".join(map(_plain, (*parts, document.id))) + b"\n"
 
 
 def _line(document: Document) -> bytes:

@@ -88,9 +88,12 @@ def router(bench: Workbench, insight: Insight, app: FastAPI) -> APIRouter:
         return page("analysis", title="Reliability", job=job and job_view(job), found=job and job.result)
 
     @pages.get("/compare")
-    def compare() -> HTMLResponse:
-        job = None if bench.file is None else insight.get("compare")
-        return page("analysis", title="Compare", job=job and job_view(job), found=job and job.result)
+    def compare(beside: Annotated[str, Query(max_length=40)] = "") -> HTMLResponse:
+        files = bench.kept_files()
+        chosen = beside if beside in files else None
+        job = None if bench.file is None else insight.get("compare", chosen)
+        told = {"job": job and job_view(job), "found": job and job.result, "files": files, "beside": chosen}
+        return page("analysis", title="Compare", **told)
 
     @pages.get("/model")
     def model() -> HTMLResponse:

@@ -14,6 +14,7 @@ from exaudit.audit.looks import Look
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 from exaudit.model.scores import TokenScores
+from exaudit.serve.promised import PromiseView
 from exaudit.serve.workbench import Workbench
 
 __all__ = ["LONGEST", "DocumentView", "Names", "RuleName", "Text", "gaps_of", "label_of", "view_of"]
@@ -50,6 +51,10 @@ class DocumentView(BaseModel):
     refused: list[int] | None = Field(description="words whose answer is not admitted")
     admitted: bool | None
     reason: str | None
+    admitted_by: Literal["promise", "mean"] | None = Field(
+        description="a promise is about the answers of the model, the limits (mean) about those of the K-NN"
+    )
+    promise: PromiseView | None
     rules: dict[str, str | None] = Field(description="what may decide, and why not")
     version: int = Field(description="of the support set that was asked")
 
@@ -58,15 +63,19 @@ def view_of(
     bench: Workbench, look: Look, *, key: str | None = None, place: int | None = None
 ) -> DocumentView:
     scores, labels = look.scores, bench.labels
-    document, rules = scores.document, bench.rules()
-    audited = None
+    document, rules, by = scores.document, bench.rules(), bench.admitting()
+    file = None if place is None else bench.file
+    audited = told = None
     if rules["knn"] is None:
-        audited = bench.looks.decided(look, "knn", admit=bench.admits)
+        audited = told = bench.looks.decided(look, "knn", admit="mean" if by == "mean" else False)
+    if by == "promise":
+        withdrawal = None if file is None else file.withdrawal
+        told = bench.looks.decided(look, admit="promise", withdrawal=withdrawal)
     borne_out = {}
     for rule in ("exag", "exat"):
         if rules[rule] is None:
             borne_out[rule] = _borne_out(bench, look, rule)
-    admitted = audited if bench.admits and isinstance(audited, Audited | MultiAudited) else None
+    admitted = told if by is not None and isinstance(told, Audited | MultiAudited) else None
     refused = None if admitted is None else admitted.admitted_tokens
     truth = true_classes(document, labels)
     marks = labels.token_targets(document)  # (N, K)
@@ -94,6 +103,8 @@ def view_of(
         refused=None if refused is None else np.flatnonzero(~refused).tolist(),
         admitted=None if admitted is None else admitted.admitted,
         reason=None if admitted is None else admitted.reason,
+        admitted_by=by,
+        promise=bench.promised.view(labels, file),
         rules=rules,
         version=bench.version,
     )

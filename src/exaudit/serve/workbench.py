@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from exaudit._files import folder_beside, put_folder
+from exaudit._files import folder_beside, put_folder, read_json
 from exaudit.audit import Auditor
+from exaudit.audit.guarantor import Admit
 from exaudit.audit.looks import Look, Looks
 from exaudit.audit.place import ModelPlace
 from exaudit.data.document import Document
@@ -25,6 +26,7 @@ from exaudit.model.model import Model
 from exaudit.serve.batching import Batcher
 from exaudit.serve.jobs import Job, Jobs
 from exaudit.serve.opened import OpenFile
+from exaudit.serve.promised import Promised, drift_of
 from exaudit.serve.state import ConflictError, StateFolder
 
 __all__ = ["NotFoundError", "Workbench"]
@@ -66,11 +68,13 @@ class Workbench:
         self._options: dict[str, Any] = {"device": device, "encoder": encoder, "stream": stream}
         self.auditor = Auditor.open(model, support=support, **self._options)
         self.looks = Looks(self.auditor, has_support=self.place.has_support())
+        self.promised = Promised(self.auditor)
         self.state = StateFolder(state or model / "workbench")
         self.jobs = Jobs(self.plain)
         self.editing = threading.RLock()  # held while something of the model or the support set is changed
         self.file: OpenFile | None = None
         self.opening: Job | None = None
+        self._checking: Job | None = None
         self._texts: OrderedDict[str, Look] = OrderedDict()
         self._word_labels = (-1, False)  # of an edit of the support set: whether any word is labelled
         self._lock = threading.Lock()
@@ -141,8 +145,17 @@ class Workbench:
             return "the support set has fewer exemplars than the K-NN asks for"
         return None
 
+    def admitting(self) -> Admit | None:
+        """What admits answers: the promise, where one stands, or else the limits. After an edit, the promise is checked
+        again in the background, and nothing is admitted until that is done."""
+        standing = self.promised.standing
+        if standing == "unchecked":
+            self._check_promise()
+            return None
+        return "promise" if standing == "holds" else "mean" if self.has_limits else None
+
     @property
-    def admits(self) -> bool:
+    def has_limits(self) -> bool:
         """Whether there are admission limits for the K-NN as it is."""
         limits, knn = self.auditor.admission, self.auditor.knn
         if limits is None or knn is None or not self.has_support or not len(self.auditor.support):
@@ -270,16 +283,55 @@ class Workbench:
         if before is not None and before.folder == folder:
             found.admitted = before.admitted  # until it is known anew
         self.state.write("open.json", {"key": key, "name": name})
-        if self.admits:
-            found.admit(self.looks, range(len(found)), job.tell)
+        self._admit(found, job)
         self._forget_files(folder)
         return len(found)
+
+    def _admit(self, file: OpenFile, job: Job) -> None:
+        """Note which answers on a file are admitted; those of one that has drifted are not, by a promise."""
+        job.tell("admission", 0, None)
+        self.promised.check()
+        file.drift = file.doubt = None
+        if self.promised.standing == "holds":
+            try:
+                file.drift = drift_of(file, self.auditor)
+            except ExauditError as error:
+                file.doubt = str(error)
+        if (by := self.admitting()) is not None:
+            file.admit(self.looks, by, range(len(file)), job.tell)
+
+    def _check_promise(self) -> None:
+        """In the background, unless that is under way."""
+
+        def work(job: Job) -> None:
+            if self.promised.standing == "unchecked":
+                self.promised.check()
+                if self.file is not None:
+                    self._admit(self.file, job)
+
+        with self._lock:
+            if self._checking is None or self._checking.ended:
+                self._checking = self.jobs.start("check the promise again", work)
+                if self.opening is None or self.opening.ended:
+                    self.opening = self._checking
 
     def _forget_files(self, folder: Path) -> None:
         """Give up what was looked up of files that were open long ago; what people did to them is kept elsewhere."""
         others = [each for each in folder.parent.iterdir() if each != folder and OpenFile.is_whole(each)]
         for old in sorted(others, key=lambda each: each.stat().st_mtime)[:-FILES]:
             shutil.rmtree(old, ignore_errors=True)
+
+    def kept_files(self) -> dict[str, str]:
+        """Names of the files that were open before, by their keys."""
+        now = None if self.file is None else self.file.folder.name
+        there = [each for each in sorted(self.state.place("files").iterdir()) if OpenFile.is_whole(each)]
+        return {each.name: read_json(each / "file.json")["name"] for each in there if each.name != now}
+
+    def kept_file(self, key: str) -> OpenFile:
+        """One of them."""
+        if key not in self.kept_files():
+            raise NotFoundError("this file is no longer kept; open it again")
+        return OpenFile(self.state.folder / "files" / key, self.model)
 
     def close_file(self) -> None:
         self.file = None
@@ -290,6 +342,10 @@ class Workbench:
         file = self.need_file()
         if not 0 <= place < len(file):
             raise NotFoundError(f"the file has {len(file):,} documents, from 0; there is no document {place}")
+        return self.look_at(file, place)
+
+    def look_at(self, file: OpenFile, place: int) -> Look:
+        """A document of a file, looked up again if it has to be."""
         look = file.look(place)
         if not self.looks.holds(look.number, look.rows):
             (look,) = self.looks.of([look.scores.document])
@@ -304,8 +360,8 @@ class Workbench:
         if file is None:
             return
         if touched is not None:
-            if self.admits:
-                file.admit(self.looks, touched)
+            if self.admitting() == "mean":
+                file.admit(self.looks, "mean", touched)
             return
         key = file.folder.name
         self.opening = self.jobs.start(
@@ -319,10 +375,11 @@ class Workbench:
             support = self.auditor.support if self.has_support else None
             self.auditor = Auditor(model, support, place=self.place, **self._options)
             self.looks = Looks(self.auditor, has_support=support is not None)
+            self.promised = Promised(self.auditor)
             if self.file is not None:
                 self.file.model = model
-                if self.admits:
-                    self.file.admit(self.looks, range(len(self.file)))
+                if (by := self.admitting()) is not None:
+                    self.file.admit(self.looks, by, range(len(self.file)))
 
     def refit(self, documents: Sequence[Document]) -> None:
         """Fit the K-NN and the admission limits on held-out documents."""

@@ -43,9 +43,10 @@ async function preview() {
     if (job.status === "cancelled") { $("edit-summary").textContent = "The preview was cancelled."; return; }
     const found = await api(`/api/support/preview/${started.job.id}`);
     const rule = { knn: "K-NN", exag: "ExAG", exat: "ExAT" }[found.rule];
+    const drawn = found.tried < found.documents ? ` in ${counted(found.tried, "document")} drawn from ${found.documents.toLocaleString("en")}` : "";
     $("edit-summary").textContent = !found.documents ? "No file is open, so there is nothing to compare." :
-      found.count ? `By ${rule}, ${counted(found.count, "word")} of ${found.words.toLocaleString("en")} would flip:` :
-        `By ${rule}, no decision on ${counted(found.documents, "document")} would flip.`;
+      found.count ? `By ${rule}, ${counted(found.count, "word")}${drawn || ` of ${found.words.toLocaleString("en")}`} would flip:` :
+        `By ${rule}, no decision${drawn || ` on ${counted(found.documents, "document")}`} would flip.`;
     fill($("edit-flips"), ...found.flips.slice(0, 50).map((flip) => make("li", {},
       make("b", {}, make("bdi", {}, flip.word)), " ", make("span", { class: "dim" }, named(flip.before)), " → ",
       make("span", { class: "tag yes" }, named(flip.after)), " ", make("bdi", { class: "dim" }, flip.id))));

@@ -79,7 +79,8 @@ export function showEvidence(found, { edit, about }) {
     lines.push(make("label", { class: "field-inline" }, "About ", select));
   }
   if (found.refusal) lines.push(make("p", { class: "refusal" }, make("b", {}, "Refused. "), found.refusal));
-  else if (found.limit !== null) lines.push(make("p", { class: "admitted" }, make("b", {}, "Admitted"), ": the K-NN’s answer may be relied on."));
+  else if (found.admitted) lines.push(make("p", { class: "admitted" }, make("b", {}, "Admitted"),
+    found.admitted_by === "promise" ? ": the model’s answer on this word is one that the promise is about." : ": the K-NN’s answer may be relied on."));
   if (found.output !== null) lines.push(make("h3", {}, "The sum that decides"),
     make("p", { class: "formula" }, "β + Σ wₖ (tanh sₖ + γ Yₖ)"), sum(found));
   if (found.limit !== null) lines.push(make("h3", {}, "Distance of the nearest exemplar"), gauge(found));

@@ -50,6 +50,10 @@ async function showFile({ first = false } = {}) {
   const file = await api("/api/file");
   const open = file.name !== null;
   $("no-file").hidden = open;
+  const gone = open && file.promise && file.promise.status === "withdrawn";
+  $("withdrawn").hidden = !gone;
+  if (gone) fill($("withdrawn"), make("b", {}, "The promise is withdrawn"), " for this file, which is not like the documents that it was made on: ",
+    file.promise.why, ". ", make("a", { href: "/compare" }, "Compare them"));
   $("close-file").hidden = !open;
   for (const part of [form, $("documents"), $("found"), document.querySelector(".pager")]) part.hidden = !open;
   for (const part of form.querySelectorAll("[data-needs]"))
@@ -106,11 +110,22 @@ function showView(view) {
   fill($("admission"), ...(view.admitted === null ? [] : view.admitted ?
     [make("span", { class: "admitted" }, make("b", {}, "Admitted"), ": the answer may be relied on.")] :
     [make("span", { class: "refusal" }, make("b", {}, "Refused"), ": ", view.reason || "do not rely on this answer")]));
+  $("promise").textContent = promised(view.promise);
   showRules();
   showBoundary();
   paint();
   for (const button of document.querySelectorAll(".document"))
     button.toggleAttribute("aria-current", Number(button.dataset.place) === view.place);
+}
+
+// What is promised about answers that are admitted, in one line; of a file that has drifted, the reason says it.
+function promised(promise) {
+  if (!promise || promise.status === "withdrawn") return "";
+  if (promise.status === "holds") {
+    const [said] = promise.sentences[0].split("; ");
+    return `Promised: ${said[0].toLowerCase()}${said.slice(1)}.`;
+  }
+  return `No promise: ${promise.why}.`;
 }
 
 function showRules() {
@@ -138,7 +153,7 @@ function paint() {
     } else if (was.classes.length) kinds.push("g");
     else if (against.has(n)) kinds.push("a");
     if (truly[n].length) kinds.push("t");
-    if (refused.has(n) && state.rule === "knn") kinds.push("r");
+    if (refused.has(n) && state.rule === (view.admitted_by === "promise" ? "model" : "knn")) kinds.push("r");
     return kinds;
   });
   const same = (a, b) => a.classes.join() === b.classes.join();
@@ -241,8 +256,8 @@ async function refresh() {
   } catch (error) { failed(error); }
 }
 document.addEventListener("exaudit:edited", () => { state.shares = {}; refresh(); });
-document.addEventListener("exaudit:settled", () => list());
-document.addEventListener("exaudit:job", (event) => { if (/^(open|look)/.test(event.detail.what)) showFile({ first: !state.view }).then(() => state.view && showBoundary()).catch(failed); });
+document.addEventListener("exaudit:settled", () => { list(); if (state.view && state.view.promise) refresh(); });
+document.addEventListener("exaudit:job", (event) => { if (/^(open|look|check)/.test(event.detail.what)) showFile({ first: !state.view }).then(() => state.view && showBoundary()).catch(failed); });
 
 // -- a text --------------------------------------------------------------------------------------------------
 
