@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -21,6 +22,8 @@ from typing import Any
 import numpy as np
 import torch
 from search import WIDTH, make_files
+
+sys.path.pop(0)  # the file ray.py beside this one is not the `ray` that others import
 
 from exaudit.audit.index import ExemplarIndex, Index
 from exaudit.cluster.connect import connected
