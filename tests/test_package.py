@@ -16,7 +16,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = Path(exaudit.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-REQUIRED = [*PROJECT["dependencies"], *EXTRAS["excel"], *EXTRAS["explainers"], *EXTRAS["ray"]]
+REQUIRED = list(PROJECT["dependencies"])
+REQUIRED += [line for name in ("excel", "explainers", "serve", "ray") for line in EXTRAS[name]]
 BOUNDS = {canonical(name.split("[")[0]): bound for name, bound in (line.split(">=") for line in REQUIRED)}
 
 
@@ -94,6 +95,8 @@ ROOMS = (
     "cluster",
     "experiments",
     "benchmark",
+    "plan",
+    "serve",
     "cli",
 )
 

@@ -10,7 +10,7 @@ import pytest
 
 from exaudit.audit import Auditor, OverlapWarning
 from exaudit.audit.audited import Audited
-from exaudit.audit.promise import Verdict
+from exaudit.audit.part import Verdict
 from exaudit.audit.signals import signals_of
 from exaudit.data.document import Document
 from exaudit.data.sample import sample_splits

@@ -2,11 +2,12 @@
 
 from exaudit.audit.audited import RULES, Audited, MultiAudited, Rule
 from exaudit.audit.auditor import Auditor, OverlapWarning
-from exaudit.audit.drift import Drift, DriftReference, DriftWatch, Shift
+from exaudit.audit.drift import Drift, DriftReference, DriftWatch
 from exaudit.audit.evidence import Evidence, Exemplar
 from exaudit.audit.fitted import FittedAdmission, FittedKNN
-from exaudit.audit.index import ExemplarIndex
+from exaudit.audit.index import ExemplarIndex, Index
 from exaudit.audit.preview import Flip, Preview
+from exaudit.audit.shift import Shift
 from exaudit.audit.staleness import Staleness
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "FittedAdmission",
     "FittedKNN",
     "Flip",
+    "Index",
     "MultiAudited",
     "OverlapWarning",
     "Preview",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exaudit.audit.evidence import Exemplar, joint_json
-from exaudit.audit.promise import Verdict
+from exaudit.audit.part import Verdict
 from exaudit.data.labels import LabelSet
 from exaudit.decide.admission import TokenAdmission
 from exaudit.decide.neighbours import Neighbours

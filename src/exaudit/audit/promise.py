@@ -13,25 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from exaudit.audit.fitted import document_from, load_fitted, plain_document, save_fitted
+from exaudit.audit.part import ALL, Bools, Part, Verdict, percent
 from exaudit.audit.signals import Signals, name_of, signal_names
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
-from exaudit.decide.admission import apart
-from exaudit.decide.risk import Answers, Goal, Level, Risk, capped, control
-from exaudit.decide.trust import Trust
+from exaudit.decide.risk import Goal, Risk
 from exaudit.errors import DataError, ModelError, SettingError, SupportError
 from exaudit.model.digests import digest
 
-__all__ = ["Calibrated", "Made", "Part", "Promise", "Verdict"]
+__all__ = ["Calibrated", "Made", "Promise"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Calibrated = tuple[Document, Signals]
-ALL = -1  # the kind of answers that a threshold is for, where it is for all of them
 FEWEST = 30  # documents to shape the trust and to bound the risk
 FIT_ON = 3  # one document in so many shapes the trust; the others bound the risk
 RISKS = (
@@ -46,154 +40,8 @@ RISKS = (
     0.25,
     0.3,
     0.4,
-)  # that may be met where the asked one is not
+)  # that may be met instead of the asked one
 SCHEMA = 1
-
-
-@dataclass(frozen=True)
-class Part:
-    """The promise about documents, or about words."""
-
-    level: str  # documents or words
-    trust: Trust
-    risks: dict[int, Risk]  # by the kind of answer (2 c + yes), or under -1 for all kinds
-    kinds: dict[int, tuple[int, int, int]]  # answers, answers let through, and wrong ones among these
-
-    @classmethod
-    def fit(
-        cls,
-        level: str,
-        signals: Sequence[Signals],
-        first: Bools,
-        goal: Goal,
-        names: tuple[str, ...],
-        kinds: int,
-    ) -> Part:
-        """The trust from the documents marked in `first`, the threshold from the others."""
-        values, said, document, right, positive = _columns(level, signals)
-        mine = first[document]  # (N,)
-        trust = Trust.fit(names, values[mine], said[mine], right[mine], kinds)
-        answers = _answers(goal, document, trust(values, said), said, right, positive, len(signals))
-        groups = {ALL: np.ones(len(said), bool)}
-        if goal.by_class:
-            groups = {int(kind): said == kind for kind in np.unique(said[mine])}
-        elif goal.aim == "precision":
-            groups = {ALL: said % 2 == 1}
-        risks = {
-            kind: control(*answers[chosen].split(first), goal, tests=len(groups))
-            for kind, chosen in groups.items()
-        }
-        part = cls(level, trust, risks, {})
-        through = part.through(goal, trust(values, said), said, document)
-        kept = ~mine
-        table = {}
-        for kind in np.unique(said).tolist():
-            own = kept & (said == kind)
-            table[int(kind)] = int(own.sum()), int((own & through).sum()), int((own & through & ~right).sum())
-        return replace(part, kinds=table)
-
-    @property
-    def met(self) -> bool:
-        return any(risk.threshold is not None for risk in self.risks.values())
-
-    @property
-    def coverage(self) -> float:
-        """The share of answers that were let through where the risk was bounded."""
-        answers, through, _ = map(sum, zip(*self.kinds.values(), strict=True))
-        return through / max(1, answers)
-
-    def risk_of(self, said: int) -> Risk | None:
-        return self.risks.get(ALL, self.risks.get(said))
-
-    def through(self, goal: Goal, trust: Floats, said: Ints, document: Ints) -> Bools:
-        """Which answers are let through."""
-        found = np.zeros(len(said), bool)
-        for kind, risk in self.risks.items():
-            if risk.threshold is None:
-                continue
-            chosen = np.ones(len(said), bool) if kind == ALL else said == kind
-            if goal.aim == "precision":
-                chosen = chosen & (said % 2 == 1)
-            own = trust if goal.aim != "recall" else np.where(said % 2 == 1, np.inf, trust)
-            found[chosen] = capped(own[chosen], document[chosen], risk.most) >= risk.threshold
-        return found
-
-    def verdict(self, goal: Goal, values: Floats, said: Ints, labels: LabelSet) -> Verdict:
-        """Admit or refuse the answers on one document."""
-        trust = self.trust(values, said)
-        through = self.through(goal, trust, said, np.zeros(len(said), np.int64))
-        return Verdict(through, self, goal, values, said, trust, labels)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "level": self.level,
-            "trust": self.trust.to_json(),
-            "risks": {str(kind): asdict(risk) for kind, risk in self.risks.items()},
-            "kinds": {str(kind): list(counts) for kind, counts in self.kinds.items()},
-        }
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Part:
-        return cls(
-            str(value["level"]),
-            Trust.from_json(value["trust"]),
-            {int(kind): _risk(each) for kind, each in value["risks"].items()},
-            {int(kind): (int(n), int(m), int(w)) for kind, (n, m, w) in value["kinds"].items()},
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Verdict:
-    """Which answers on one document are let through; `reason(i)` says why answer i is not."""
-
-    admitted: Bools  # (N,)
-    part: Part
-    goal: Goal
-    values: Floats  # (N, S)
-    said: Ints  # (N,)
-    trust: Floats  # (N,)
-    labels: LabelSet
-    withdrawal: str | None = None
-
-    def reason(self, i: int, *, names: tuple[str, str] | None = None) -> str | None:
-        """Why answer `i` is refused, in words and numbers; None where it is admitted."""
-        if self.admitted[i]:
-            return None
-        if self.withdrawal is not None:
-            return f"the promise is withdrawn: {self.withdrawal}"
-        said = int(self.said[i])
-        name, what = name_of(said, self.labels), self.part.level
-        if self.goal.aim == "precision" and said % 2 == 0:
-            return f"the promise is about {what} that are {name_of(said + 1, self.labels)}; this is {name}"
-        risk = self.part.risk_of(said)
-        if risk is None:
-            return f"no answer said {name} where the promise was fitted"
-        if risk.threshold is None:
-            return f"a risk of {_percent(self.goal.risk)} could not be promised for {what} that are {name}"
-        if self.trust[i] >= risk.threshold:
-            return (
-                f"{risk.most} {what} of the document with more trust are admitted already, which is the most"
-            )
-        found, needed = apart(100 * _chance(self.trust[i]), 100 * _chance(risk.threshold), 1)
-        return f"trust {found}%, needs {needed}%; {self._weakest(i, name)}"
-
-    def _weakest(self, i: int, name: str) -> str:
-        """Of the signals that count, the one that is weakest beside those of other answers."""
-        trust = self.part.trust
-        shares = trust.quantiles(self.values[i : i + 1], self.said[i : i + 1])[0]  # (S,)
-        count = len(trust.signals)
-        weights = np.array(trust.weights[int(self.said[i])])  # (2 S,)
-        counts = weights[:count] + weights[count:] > 0
-        s = int(np.where(counts, shares, np.inf).argmin()) if counts.any() else 0
-        signal, value = trust.signals[s], float(self.values[i, s])
-        told = (
-            f"distance to the nearest exemplar {-value:.1f}"
-            if signal == "distance"
-            else f"{signal} {value:.2f}"
-        )
-        side = "a larger one than" if signal == "distance" else "a smaller one than"
-        whose = f"the answers {name}" if signal == "distance" else "all answers"
-        return f"{told}, {side} {100 * (1 - shares[s]):.0f}% of {whose}"
 
 
 @dataclass(frozen=True)
@@ -282,9 +130,7 @@ class Promise:
             if not part.met:
                 told.append(f"{level}: can no longer be promised, and none is admitted")
             else:
-                told.append(
-                    f"{level}: admits {_percent(after)} instead of {_percent(before)} at the same risk"
-                )
+                told.append(f"{level}: admits {percent(after)} instead of {percent(before)} at the same risk")
         kept = len(self.calibration)
         return f"the promise was checked again on the {kept} calibration documents; " + "; ".join(told)
 
@@ -293,16 +139,16 @@ class Promise:
         for kind, risk in part.risks.items():
             which = {"accuracy": "", "precision": f" that are {_positive(labels)}", "recall": ""}[goal.aim]
             which = which if kind == ALL else f" that are {name_of(kind, labels)}"
-            what = f"of the admitted {part.level}{which}, at most {_percent(goal.risk)} are wrong"
+            what = f"of the admitted {part.level}{which}, at most {percent(goal.risk)} are wrong"
             if goal.aim == "recall":
                 true = f"of the {part.level} that are truly {_positive(labels)}"
-                what = f"{true}, at most {_percent(goal.risk)} are missed"
+                what = f"{true}, at most {percent(goal.risk)} are missed"
             if risk.level is None:
                 lines.append(f"no promise for {part.level}{which}: {_needed(risk, goal)}")
                 continue
             lines.append(
-                f"{what}, with {_percent(goal.confidence)} confidence, on documents like the {len(self.calibration)} "
-                f"that it was fitted on; {_percent(risk.level.coverage)} are admitted, {_percent(risk.level.error)} of "
+                f"{what}, with {percent(goal.confidence)} confidence, on documents like the {len(self.calibration)} "
+                f"that it was fitted on; {percent(risk.level.coverage)} are admitted, {percent(risk.level.error)} of "
                 f"{'the true ones were missed' if goal.aim == 'recall' else 'them were wrong'} there"
             )
         return lines
@@ -347,25 +193,6 @@ class Promise:
         )
 
 
-def _columns(level: str, signals: Sequence[Signals]) -> tuple[Floats, Ints, Ints, Bools, Bools]:
-    """All answers in a row: signals, kinds, documents, whether they are right, and whether they truly are positive."""
-    if level == "documents":
-        return (
-            np.stack([each.document for each in signals]),
-            np.array([each.said for each in signals]),
-            np.arange(len(signals)),
-            np.array([bool(each.right) for each in signals]),
-            np.array([bool(each.positive) for each in signals]),
-        )
-    return (
-        np.concatenate([each.words for each in signals]),
-        np.concatenate([each.words_said for each in signals]),
-        np.repeat(np.arange(len(signals)), [len(each.words) for each in signals]),
-        np.concatenate([each.words_right for each in signals if each.words_right is not None]),
-        np.concatenate([each.words_positive for each in signals if each.words_positive is not None]),
-    )
-
-
 def _beside(
     by_limits: Sequence[bool | None], signals: Sequence[Signals], first: Bools
 ) -> tuple[float, float] | None:
@@ -375,15 +202,6 @@ def _beside(
     admitted = np.array(by_limits, bool)[~first]
     wrong = np.array([not each.right for each in signals])[~first]
     return float(admitted.mean()), float(wrong[admitted].mean()) if admitted.any() else 0.0
-
-
-def _answers(
-    goal: Goal, document: Ints, trust: Floats, said: Ints, right: Bools, positive: Bools, documents: int
-) -> Answers:
-    if goal.aim != "recall":
-        return Answers(document, trust, ~right, documents)
-    yes = said % 2 == 1
-    return Answers(document, np.where(yes, np.inf, trust), positive & ~yes, documents, positive)
 
 
 def _check(documents: Sequence[Document], signals: Sequence[Signals], labels: LabelSet, goal: Goal) -> None:
@@ -408,8 +226,8 @@ def _check(documents: Sequence[Document], signals: Sequence[Signals], labels: La
     least = max(FEWEST, math.ceil(math.ceil(bounding) * FIT_ON / (FIT_ON - 1)))
     if len(documents) < least:
         raise DataError(
-            f"{len(documents)} documents are too few to promise a risk of {_percent(goal.risk)} with "
-            f"{_percent(goal.confidence)} confidence: even were the model right on all of them, it would take {least}"
+            f"{len(documents)} documents are too few to promise a risk of {percent(goal.risk)} with "
+            f"{percent(goal.confidence)} confidence: even were the model right on all of them, it would take {least}"
         )
 
 
@@ -431,11 +249,11 @@ def _unmet(parts: dict[str, Part], signals: Sequence[Signals], first: Bools, goa
                 )
                 if tried.met:
                     told[-1] += (
-                        f"; a risk of {_percent(other)} can be met, with {_percent(tried.coverage)} admitted"
+                        f"; a risk of {percent(other)} can be met, with {percent(tried.coverage)} admitted"
                     )
                     break
     return (
-        f"a risk of {_percent(goal.risk)} with {_percent(goal.confidence)} confidence cannot be promised with these "
+        f"a risk of {percent(goal.risk)} with {percent(goal.confidence)} confidence cannot be promised with these "
         f"{len(signals)} documents, and nothing was kept; " + "; ".join(told)
     )
 
@@ -443,21 +261,9 @@ def _unmet(parts: dict[str, Part], signals: Sequence[Signals], first: Bools, goa
 def _needed(risk: Risk, goal: Goal) -> str:
     if risk.more is None:
         best = min((level.error for level in risk.levels if level.coverage >= 0.05), default=1.0)
-        return f"more documents would not help, as {_percent(best)} are wrong even among the most trusted"
+        return f"more documents would not help, as {percent(best)} are wrong even among the most trusted"
     total = math.ceil(risk.more * FIT_ON / (FIT_ON - 1))
     return f"it would take about {total} calibration documents, if they were like these"
-
-
-def _risk(value: dict[str, Any]) -> Risk:
-    threshold, more = value["threshold"], value["more"]
-    return Risk(
-        None if threshold is None else float(threshold),
-        tuple(Level(**{name: float(each) for name, each in level.items()}) for level in value["levels"]),
-        int(value["answers"]),
-        int(value["documents"]),
-        int(value["most"]),
-        None if more is None else int(more),
-    )
 
 
 def _token_labels(document: Document) -> list[Any] | None:
@@ -468,11 +274,3 @@ def _token_labels(document: Document) -> list[Any] | None:
 
 def _positive(labels: LabelSet) -> str:
     return labels.views[0].positive
-
-
-def _chance(trust: float) -> float:
-    return 0.5 * (1 + math.tanh(float(trust) / 2))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from exaudit.analyse.reliability import histogram
 from exaudit.analyse.report.blocks import Block, Cell, Page, Plot, Section, Series, Table
-from exaudit.audit.drift import CONTENT, WORDING, Drift, Shift
+from exaudit.audit.drift import Drift
+from exaudit.audit.shift import CONTENT, WORDING, Shift
 
 __all__ = ["drift_page"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from exaudit.analyse.report.blocks import Block, Cell, Plot, Section, Series, Table, Text
-from exaudit.audit.promise import Part, Promise
+from exaudit.audit.part import Part
+from exaudit.audit.promise import Promise
 from exaudit.audit.signals import name_of
 from exaudit.data.labels import LabelSet
 from exaudit.decide.risk import Risk
