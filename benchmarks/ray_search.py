@@ -13,20 +13,25 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from search import WIDTH, make_files
 
+sys.path.pop(0)  # the file ray.py beside this one is not the `ray` that others import
+
 from exaudit.audit.index import ExemplarIndex, Index
 from exaudit.cluster.connect import connected
 from exaudit.data.document import Document
 from exaudit.support.exemplars import SupportBatch
-from exaudit.support.store import LanceSupportSet
+
+if TYPE_CHECKING:
+    from exaudit.support.store import LanceSupportSet
 
 LABELS = ("negative", "positive")
 LENGTH, BATCH = 16, 512  # tokens of a document, documents of a batch
@@ -96,6 +101,8 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def stored(folder: Path, vectors: np.ndarray) -> LanceSupportSet:
+    from exaudit.support.store import LanceSupportSet  # after Ray has forked, which Lance warns of
+
     support = LanceSupportSet.create(folder, width=WIDTH, labels=LABELS, model="benchmark")
     tokens = LENGTH * BATCH
     for start in range(0, len(vectors), tokens):

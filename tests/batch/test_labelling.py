@@ -126,8 +126,10 @@ def test_a_third_run_does_not_load_the_model(model: Path, corpus: Path, tmp_path
         yield from ()
 
     label_files(job(model, tmp_path / "out"), find_files(corpus)[0])
+    (tmp_path / "out" / "deep" / ".b.jsonl.part-00000.jsonl.x1y2.tmp").touch()  # of a worker that was killed
     done = label_files(job(model, tmp_path / "out"), find_files(corpus)[0], spread=refuse)
     assert (done.documents, done.done_before) == (0, 3)
+    assert len(names(tmp_path / "out")) == 4
 
 
 @pytest.mark.usefixtures("cut")

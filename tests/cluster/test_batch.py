@@ -24,6 +24,7 @@ from tiny import reviews, tiny_bert, tiny_labeler
 pytestmark = pytest.mark.slow
 
 FILES, EACH = 12, 40
+LONGEST = 600  # seconds, on a machine that is busy with other things
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,7 @@ def started(work: Path, out: Path, nodes: Any, *options: str) -> subprocess.Pope
     )
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 120) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = LONGEST) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "it took too long"
@@ -94,17 +95,19 @@ def wait_for(what: Callable[[], bool], seconds: float = 120) -> None:
 
 def test_three_nodes_give_what_one_process_gives(work: Path, nodes: Any, tmp_path: Path) -> None:
     process = started(work, tmp_path / "out", nodes)
-    assert f"labelled {FILES * EACH} documents of {FILES} files into" in process.communicate(timeout=120)[1]
+    assert (
+        f"labelled {FILES * EACH} documents of {FILES} files into" in process.communicate(timeout=LONGEST)[1]
+    )
     assert process.returncode == 0
     same(tmp_path / "out", work / "plain")
 
 
 def test_a_node_is_killed_in_the_middle(work: Path, nodes: Any, tmp_path: Path) -> None:
     process = started(work, tmp_path / "out", nodes)
-    wait_for(lambda: len(list(tmp_path.glob("out/*.part-*"))) >= 2 or process.poll() is not None)
-    assert len(list(tmp_path.glob("out/*.part-*"))) < FILES, "it was too quick to be disturbed"
+    wait_for(lambda: len(list(tmp_path.glob("out/*.part-*.jsonl"))) >= 2 or process.poll() is not None)
+    assert len(list(tmp_path.glob("out/*.part-*.jsonl"))) < FILES, "it was too quick to be disturbed"
     nodes.kill(nodes.others()[0])
-    told = process.communicate(timeout=120)[1]
+    told = process.communicate(timeout=LONGEST)[1]
     nodes.add()
     assert process.returncode == 0, told
     same(tmp_path / "out", work / "plain")
@@ -112,16 +115,16 @@ def test_a_node_is_killed_in_the_middle(work: Path, nodes: Any, tmp_path: Path) 
 
 def test_the_driver_is_killed_and_the_next_goes_on(work: Path, nodes: Any, tmp_path: Path) -> None:
     process = started(work, tmp_path / "out", nodes)
-    wait_for(lambda: len(list(tmp_path.glob("out/*.part-*"))) >= 2 or process.poll() is not None)
+    wait_for(lambda: len(list(tmp_path.glob("out/*.part-*.jsonl"))) >= 2 or process.poll() is not None)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("out/*.part-*")}
-    assert 2 <= len(before) < FILES
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("out/*.part-*.jsonl")}
+    assert len(before) < FILES, "it was too quick to be disturbed"
     again = started(work, tmp_path / "out", nodes)
-    told = again.communicate(timeout=120)[1]
+    told = again.communicate(timeout=LONGEST)[1]
     assert again.returncode == 0, told
     assert "had been labelled before" in told
-    after = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("out/*.part-*")}
+    after = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("out/*.part-*.jsonl")}
     assert before.items() <= after.items()
     same(tmp_path / "out", work / "plain")
 
@@ -132,11 +135,11 @@ def test_a_damaged_file_among_many(work: Path, nodes: Any, tmp_path: Path) -> No
     try:
         damaged.write_bytes(whole[:-100])
         process = started(work, tmp_path / "stop", nodes, "--workers", "1")
-        told = process.communicate(timeout=120)[1]
+        told = process.communicate(timeout=LONGEST)[1]
         assert process.returncode == 1
         assert f"exaudit: {damaged}: this is not a Parquet file, or it is damaged" in told
         process = started(work, tmp_path / "out", nodes, "--on-error", "skip")
-        told = process.communicate(timeout=120)[1]
+        told = process.communicate(timeout=LONGEST)[1]
         assert process.returncode == 0, told
         assert f"set aside: {damaged}: this is not a Parquet file" in told
         assert "1 file set aside as damaged; the rest is done" in told
@@ -149,7 +152,7 @@ def test_a_damaged_file_among_many(work: Path, nodes: Any, tmp_path: Path) -> No
 def called(*arguments: object) -> str:
     """A verb that must succeed, in a process of its own: this one is never connected to the cluster."""
     command = [sys.executable, "-m", "exaudit", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

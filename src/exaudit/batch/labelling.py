@@ -160,6 +160,7 @@ def label_files(
     finally:
         if result.set_aside:
             out.set_aside(result.set_aside)
+    out.tidy()
     result.remarks.update(dict.fromkeys(noted))
     result.done_before = out.passed
     return result

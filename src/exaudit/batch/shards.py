@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from exaudit._files import make_folder, read_json, write_json
+from exaudit._files import clear_leftovers, make_folder, read_json, write_json
 from exaudit.batch.sources import SourceFile
 from exaudit.data.document import Document
 from exaudit.errors import DataError, SettingError
@@ -99,6 +99,11 @@ class OutputFolder:
                 (self.folder / part).unlink()
         self._told["set_aside"] = {file.name: reason for file, reason in failed.items()}
         write_json(self._record, self._told)
+
+    def tidy(self) -> None:
+        """Delete what workers that were killed left behind."""
+        for path in self.folder.rglob(".*.part-*.jsonl.*.tmp"):
+            clear_leftovers(path.with_name(path.name[1:].rsplit(".", 2)[0]))
 
     def _parts(self) -> dict[str, set[str]]:
         """The shards that are there, by the name of their file."""
