@@ -226,8 +226,8 @@ class Auditor(Guarantor, Monitor):
             return self._promising(rule)
         if admit is True and self.admission is None:
             raise SupportError(
-                "nothing is promised about the answers of this model, and no admission limits were fitted; make a promise "
-                "first (exaudit admission fit MODEL FILE --risk 0.05)"
+                "nothing is promised about the answers of this model, and no admission limits were fitted; make a "
+                "promise first (exaudit admission fit MODEL FILE --risk 0.05)"
             )
         rule = "knn" if admit and rule is None else rule
         has_token_labels = False
