@@ -11,7 +11,8 @@ import pytest
 
 from exaudit._threads import SPINS, WAITING, settle_threads, usable_cores
 
-OURS = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": SPINS}
+KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
+OURS = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": SPINS, **KERNELS}
 
 
 @pytest.mark.parametrize(
@@ -74,9 +75,9 @@ def test_cores_that_the_process_may_run_on() -> None:
     [
         ({}, {**OURS, "OMP_NUM_THREADS": "2"}),
         ({"OMP_NUM_THREADS": "4"}, {**OURS, "OMP_NUM_THREADS": "4"}),
-        ({"OMP_WAIT_POLICY": "ACTIVE"}, {"OMP_WAIT_POLICY": "ACTIVE", "OMP_NUM_THREADS": "2"}),
-        ({"GOMP_SPINCOUNT": "9"}, {"GOMP_SPINCOUNT": "9", "OMP_NUM_THREADS": "2"}),
-        ({"KMP_BLOCKTIME": "200"}, {"KMP_BLOCKTIME": "200", "OMP_NUM_THREADS": "2"}),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, {"OMP_WAIT_POLICY": "ACTIVE", **KERNELS, "OMP_NUM_THREADS": "2"}),
+        ({"GOMP_SPINCOUNT": "9"}, {"GOMP_SPINCOUNT": "9", **KERNELS, "OMP_NUM_THREADS": "2"}),
+        ({"KMP_BLOCKTIME": "200"}, {"KMP_BLOCKTIME": "200", **KERNELS, "OMP_NUM_THREADS": "2"}),
     ],
 )
 def test_what_the_user_has_set_stays(

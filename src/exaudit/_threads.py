@@ -30,6 +30,8 @@ def settle_threads(environment: MutableMapping[str, str] = os.environ) -> None:
     if not any(name in environment for name in WAITING):
         environment["OMP_WAIT_POLICY"] = "PASSIVE"
         environment["GOMP_SPINCOUNT"] = SPINS  # of GNU's OpenMP, which torch comes with on Linux
+    # Kernels are made for every number of rows, and the thousand last ones kept: a third of a gigabyte in the end.
+    environment.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     if (
         cores := usable_cores()
     ) < _allowed():  # torch counts the cores that it may run on, but knows no quota

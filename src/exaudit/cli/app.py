@@ -51,6 +51,7 @@ from exaudit.cli import (  # noqa: E402
     features,
     knn,
     label,
+    plan,
     reliability,
     report,
     reproduce,
@@ -73,6 +74,7 @@ app.command("compare")(compare.compare)
 app.command("drift")(drift.drift)
 app.command("reliability")(reliability.reliability)
 app.command("report")(report.report)
+app.command("plan")(plan.plan)
 app.command("serve")(serve.serve)
 app.command("verify")(verify.verify)
 app.command("demo")(demo.demo)
