@@ -9,9 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import `tiny`
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-os.environ.setdefault(
-    "OMP_WAIT_POLICY", "PASSIVE"
-)  # as `import exaudit` does, but torch is loaded before it here
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # several processes of tests share the cores
 
 import numpy as np
 import pytest

@@ -84,7 +84,9 @@ def test_expected_offset_equals_a_search_over_all_boundaries(
 def test_the_labelled_share_is_found_where_some_of_the_true_ones_were_labelled(share: float) -> None:
     """The odds that a perfect learner would come to: true ones are labelled with probability `share`, others never."""
     true = np.random.default_rng(0).random(5000) < 0.1
-    assert labelled_share(np.where(true, np.log(share / (1 - share)), -30.0)) == pytest.approx(share, abs=1e-6)
+    assert labelled_share(np.where(true, np.log(share / (1 - share)), -30.0)) == pytest.approx(
+        share, abs=1e-6
+    )
 
 
 def test_the_labelled_share_is_a_mean_over_what_was_labelled() -> None:

@@ -16,8 +16,9 @@ ROOT = Path(__file__).parent.parent
 SOURCE = Path(exaudit.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-REQUIRED = [*PROJECT["dependencies"], *EXTRAS["excel"], *EXTRAS["explainers"]]
-BOUNDS = {canonical(name): bound for name, bound in (line.split(">=") for line in REQUIRED)}
+REQUIRED = list(PROJECT["dependencies"])
+REQUIRED += [line for name in ("excel", "explainers", "serve", "ray") for line in EXTRAS[name]]
+BOUNDS = {canonical(name.split("[")[0]): bound for name, bound in (line.split(">=") for line in REQUIRED)}
 
 
 def test_public_names_are_sorted_and_real() -> None:
@@ -90,8 +91,12 @@ ROOMS = (
     "decide",
     "audit",
     "analyse",
+    "batch",
+    "cluster",
     "experiments",
     "benchmark",
+    "plan",
+    "serve",
     "cli",
 )
 

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from exaudit._threads import WAITING, settle_threads, usable_cores
+from exaudit._threads import SPINS, WAITING, settle_threads, usable_cores
+
+KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
+OURS = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": SPINS, **KERNELS}
 
 
 @pytest.mark.parametrize(
@@ -70,11 +73,11 @@ def test_cores_that_the_process_may_run_on() -> None:
 @pytest.mark.parametrize(
     ("given", "left"),
     [
-        ({}, {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "2"}),
-        ({"OMP_NUM_THREADS": "4"}, {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "4"}),
-        ({"OMP_WAIT_POLICY": "ACTIVE"}, {"OMP_WAIT_POLICY": "ACTIVE", "OMP_NUM_THREADS": "2"}),
-        ({"GOMP_SPINCOUNT": "9"}, {"GOMP_SPINCOUNT": "9", "OMP_NUM_THREADS": "2"}),
-        ({"KMP_BLOCKTIME": "200"}, {"KMP_BLOCKTIME": "200", "OMP_NUM_THREADS": "2"}),
+        ({}, {**OURS, "OMP_NUM_THREADS": "2"}),
+        ({"OMP_NUM_THREADS": "4"}, {**OURS, "OMP_NUM_THREADS": "4"}),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, {"OMP_WAIT_POLICY": "ACTIVE", **KERNELS, "OMP_NUM_THREADS": "2"}),
+        ({"GOMP_SPINCOUNT": "9"}, {"GOMP_SPINCOUNT": "9", **KERNELS, "OMP_NUM_THREADS": "2"}),
+        ({"KMP_BLOCKTIME": "200"}, {"KMP_BLOCKTIME": "200", **KERNELS, "OMP_NUM_THREADS": "2"}),
     ],
 )
 def test_what_the_user_has_set_stays(
@@ -94,7 +97,7 @@ def test_threads_are_left_to_torch_where_there_is_no_quota(monkeypatch: pytest.M
     monkeypatch.setattr("exaudit._threads.usable_cores", lambda: 8)
     environment: dict[str, str] = {}
     settle_threads(environment)
-    assert environment == {"OMP_WAIT_POLICY": "PASSIVE"}
+    assert environment == OURS
 
 
 def test_nothing_is_set_once_torch_is_loaded() -> None:

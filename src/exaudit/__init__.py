@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from exaudit.data.readers import iter_documents, read_documents
     from exaudit.data.sample import sample_documents, sample_splits
     from exaudit.errors import (
+        ClusterError,
         DataError,
         EncoderError,
         ExauditError,
@@ -41,6 +42,7 @@ settle_threads()  # here, because nothing of exaudit that loads torch is importe
 
 _HOME = {
     "Auditor": "audit.auditor",
+    "ClusterError": "errors",
     "DataError": "errors",
     "Document": "data.document",
     "Drift": "audit.drift",
@@ -72,6 +74,7 @@ _HOME = {
 
 __all__ = [
     "Auditor",
+    "ClusterError",
     "DataError",
     "Document",
     "Drift",

@@ -6,7 +6,8 @@
      ├── EncoderError    the Transformer cannot be found or loaded
      │    └── EncoderMismatchError    it is not the one asked for
      ├── ModelError      a model folder is damaged, too new, or of another encoder
-     └── SupportError    a support set is damaged, or does not fit the model or the request
+     ├── SupportError    a support set is damaged, or does not fit the model or the request
+     └── ClusterError    a Ray cluster cannot be reached, or has lost what it needs to answer
 
     ModelWarning         a model folder of another version was read, but not all of it
     PrecisionWarning     texts are read in the precision of the support set, which is not the model's here
@@ -22,6 +23,7 @@ from __future__ import annotations
 from os import PathLike
 
 __all__ = [
+    "ClusterError",
     "DataError",
     "EncoderError",
     "EncoderMismatchError",
@@ -71,6 +73,10 @@ class ModelError(ExauditError):
 
 class SupportError(ExauditError):
     """A support set is missing, damaged, or does not fit the model or the request."""
+
+
+class ClusterError(ExauditError):
+    """A Ray cluster cannot be reached, or has lost what it needs to answer."""
 
 
 class ModelWarning(UserWarning):

@@ -17,7 +17,7 @@ from exaudit.benchmark.explained import Explained, figures
 from exaudit.benchmark.explainers import Explainer
 from exaudit.benchmark.race import METHODS, Race, RaceSettings, race
 from exaudit.benchmark.race_pages import race_markdown, race_text, write_race
-from exaudit.benchmark.task import Task
+from exaudit.benchmark.task import Task, draw
 from exaudit.data.document import Document
 from exaudit.errors import DataError, SettingError
 from exaudit.metrics import f_beta
@@ -118,10 +118,13 @@ def test_ours_are_the_models_own_decisions(raced: tuple[Path, Race], task: Task)
     out, done = raced
     (folder,) = (out / "models").iterdir()
     model = load_model(folder, device="cpu")
-    scores = [view for own in model.label(task.test[:6]) for view in own.views]
+    drawn = draw(task.test, 6)
+    scores = [view for own in model.label(drawn) for view in own.views]
     said = np.concatenate([own.decisions for own in scores])
-    assert done.results[0]["natural"]["f1"] == f_beta(said, np.concatenate(task.truth[:6])[:, 0])
-    right = np.array([own.decision for own in scores]) == task.document_truth[:6, 0]
+    rows = [task.test.index(document) for document in drawn]
+    truth = np.concatenate([task.truth[row] for row in rows])[:, 0]
+    assert done.results[0]["natural"]["f1"] == f_beta(said, truth)
+    right = np.array([own.decision for own in scores]) == task.document_truth[rows, 0]
     assert done.results[0]["document_accuracy"] == right.mean()
 
     by_knn = ExemplarKNN.fit(model, task.train, task.dev)
@@ -221,9 +224,10 @@ def test_bad_tasks_are_refused_before_anything_is_trained(settings: RaceSettings
         return Task.of("reviews", reviews(40), reviews(20, seed=1), test)
 
     test = reviews(20, seed=2)
-    by_class = sorted(test, key=lambda d: str(d.label))
+    other = next(d for d in test if d.label != test[0].label)
+    one_class = [other, *[d for d in test if d.label != other.label] * 5]
     for documents, message in (
-        (by_class, "first 6 test documents are all of one class; take more `documents`"),
+        (one_class, "6 test documents that were drawn are all of one class; take more `documents`"),
         (test[:1], "test has one document"),
         ([d.without_token_labels() for d in test], "no token labels"),
     ):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import signal
 import subprocess
 import sys
@@ -50,6 +51,19 @@ def test_every_task_recipe_and_seed_is_run_once(
     assert len(told) == 16, "nothing was run again"
     assert all(run.seconds["train"] is not None for run in runs)
     assert all(run.tokens == "whitespace" for run in runs)
+
+
+def test_workers_elsewhere_find_the_same(film: Task, small: Settings, tmp_path: Path) -> None:
+    def spread(start: Any, pairs: Any) -> Any:
+        for pair in reversed(list(pairs)):  # in any order
+            yield pickle.loads(pickle.dumps(start))()(pair)
+
+    told: list[str] = []
+    options: dict[str, Any] = {"recipes": FAST, "seeds": (0, 3), "settings": small}
+    runs = benchmark_words([film], tmp_path / "spread", **options, tell=told.append, spread=spread)
+    here = benchmark_words([film], tmp_path / "here", **options)
+    assert list(map(without_seconds, runs)) == list(map(without_seconds, here))
+    assert next(line for line in told if line.endswith(" ...")) == "film, frozen, seed 3 ..."
 
 
 def test_no_model_ever_sees_a_token_label(

@@ -117,8 +117,8 @@ NO_FILE = {
     "data check https://example.org/a.csv": "https://example.org/a.csv: this is a web address; exaudit reads files on",
     "label model http://example.org/a.csv": "http://example.org/a.csv: this is a web address",
     "train s3://bucket/a.csv --out new": "s3://bucket/a.csv: this is a web address",
-    "label model model": "model: this is a folder, but not one that",
-    "label model .": ".: this is a folder",
+    "label model model": "many files are labelled into a folder; name it with --out",
+    "label model .": "name it with --out",
     "label model - --format parquet": "-: standard input is read as text; save parquet to a file",
 }
 

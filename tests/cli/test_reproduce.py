@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import pickle
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 import torch
@@ -238,6 +241,35 @@ def test_processes_that_share_a_run_find_what_one_finds(
         steps = [json.loads(path.read_text()) for path in sorted((out / "steps").iterdir())]
         found.append([step | {"seconds": None} for step in steps])
     assert found[0] == found[1]
+
+
+def test_the_workers_of_a_cluster_find_what_one_process_finds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Workers:
+        """As those of a cluster, but here."""
+
+        workers = 2
+
+        def map(self, begin: Any, items: Any) -> Any:
+            work = pickle.loads(pickle.dumps(begin))()
+            yield from map(work, items)
+
+    @contextmanager
+    def pool_at(ray: str | None, workers: int | None, device: str) -> Iterator[Workers | None]:
+        yield None if ray is None else Workers()
+
+    monkeypatch.setattr("exaudit.cli.reproduce.pool_at", pool_at)
+    steps = []
+    for more in ([], ["--ray", "auto"]):
+        out = tmp_path / str(len(more))
+        said(capsys, "reproduce", "annotation", *SMALL, "--out", out, *more)
+        found = [json.loads(path.read_text()) for path in sorted((out / "steps").iterdir())]
+        steps.append([step | {"seconds": None} for step in found])
+    assert steps[0] == steps[1]
+    assert "leave one of them out" in refused(
+        capsys, "reproduce", "fce", *SMALL, "--out", tmp_path / "x", "--ray", "auto", "--jobs", "2"
+    )
 
 
 def test_what_another_process_is_at_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from exaudit.audit.auditor import Auditor, OverlapWarning
 from exaudit.audit.drift import Drift, DriftReference, DriftWatch
 from exaudit.audit.evidence import Evidence, Exemplar
 from exaudit.audit.fitted import FittedAdmission, FittedKNN
-from exaudit.audit.index import ExemplarIndex
+from exaudit.audit.index import ExemplarIndex, Index
 from exaudit.audit.preview import Flip, Preview
 from exaudit.audit.shift import Shift
 from exaudit.audit.staleness import Staleness
@@ -23,6 +23,7 @@ __all__ = [
     "FittedAdmission",
     "FittedKNN",
     "Flip",
+    "Index",
     "MultiAudited",
     "OverlapWarning",
     "Preview",

@@ -14,7 +14,7 @@ from exaudit.audit.editor import OverlapWarning
 from exaudit.audit.evidence import Evidence, FoundExemplars
 from exaudit.audit.fitter import K
 from exaudit.audit.guarantor import Admit, Guarantor
-from exaudit.audit.index import ExemplarIndex
+from exaudit.audit.index import Index
 from exaudit.audit.monitor import Monitor
 from exaudit.audit.neighbourhood import each_apart, parts, vectors_of
 from exaudit.audit.part import Verdict
@@ -192,14 +192,14 @@ class Auditor(Guarantor, Monitor):
 
     def staleness(self) -> Staleness | None:
         """None where the limits fit the support set as it is; otherwise they are fitted anew, to compare."""
-        policy, kept = self._policy("knn", admit=True), self._need_admission()
+        policy, kept = self._policy("knn", admit="mean"), self._need_admission()
         self.support.refresh()
         if not kept.is_stale(self.support.version):
             return None
         anew = self._fitted_admission(kept.documents, kept.kind, kept.quantile, kept.use_count, kept.recipe)
         return Staleness(policy, kept, anew, self.support.version)
 
-    def _decided(self, policy: Policy, index: ExemplarIndex, scores: Sequence[Scores]) -> list[AuditedScores]:
+    def _decided(self, policy: Policy, index: Index, scores: Sequence[Scores]) -> list[AuditedScores]:
         views = index.neighbours(vectors_of(scores), policy.k, offsets=self.model.word_boundaries)
         return [policy.audited(one, [found[mine] for found in views]) for one, mine in each_apart(scores)]
 

@@ -34,11 +34,14 @@ class Editor(Opened):
         dtype: str | None = None,
         author: str | None = None,
         reason: str = "",
+        batches: edits.Batches | None = None,
     ) -> Edit:
         """Make the support set from labelled documents; with `everything` in place of what is there.
 
         A build that was stopped, at any moment and by any means, goes on when it is started again with the same
         documents, and ends with the same set.
+
+        batches : makes exemplars of parts of the documents, in their order, as the workers of a cluster do.
         """
         labelled = edits.labelled(documents, self.model)
         if self._support is None and self._place is not None and not self._place.has_support():
@@ -51,7 +54,7 @@ class Editor(Opened):
                 f"the support set keeps its vectors as {self.support.header.dtype}; leave out `dtype`, or remove the "
                 "support set and build it anew"
             )
-        return edits.build(
+        built = edits.build(
             self.model,
             self.support,
             labelled,
@@ -59,18 +62,21 @@ class Editor(Opened):
             resume=resume,
             author=author,
             reason=reason,
+            batches=batches,
         )
+        return self._acknowledged(built)
 
     def add(
         self, documents: Sequence[Any], *, replace: bool = False, author: str | None = None, reason: str = ""
     ) -> Edit:
         """Add labelled documents, as one edit; with `replace` in place of those of the same id."""
         labelled = edits.labelled(documents, self.model)
-        return edits.add(self.model, self.support, labelled, replace=replace, author=author, reason=reason)
+        added = edits.add(self.model, self.support, labelled, replace=replace, author=author, reason=reason)
+        return self._acknowledged(added)
 
     def relabel(self, id: str, label: Label, *, author: str | None = None, reason: str = "") -> Edit:
         """Change the label of a document of the support set; to several names where documents may have several."""
-        return self.support.relabel_document(id, label, author=author, reason=reason)
+        return self._acknowledged(self.support.relabel_document(id, label, author=author, reason=reason))
 
     def relabel_token(
         self,
@@ -82,19 +88,21 @@ class Editor(Opened):
         reason: str = "",
     ) -> Edit:
         """Change the label of one token (counted from 0); see `SupportSet.relabel_token`."""
-        return self.support.relabel_token(id, position, label, author=author, reason=reason)
+        return self._acknowledged(
+            self.support.relabel_token(id, position, label, author=author, reason=reason)
+        )
 
     def remove(self, ids: str | Sequence[str], *, author: str | None = None, reason: str = "") -> Edit:
         """Remove documents from the support set, all or none of them."""
-        return self.support.remove(ids, author=author, reason=reason)
+        return self._acknowledged(self.support.remove(ids, author=author, reason=reason))
 
     def undo(self, *, author: str | None = None, reason: str = "") -> Edit:
         """Take back the last edit that stands."""
-        return self.support.undo(author=author, reason=reason)
+        return self._acknowledged(self.support.undo(author=author, reason=reason))
 
     def redo(self, *, author: str | None = None, reason: str = "") -> Edit:
         """Do again what was undone last."""
-        return self.support.redo(author=author, reason=reason)
+        return self._acknowledged(self.support.redo(author=author, reason=reason))
 
     def overlap(self, documents: Sequence[Document]) -> list[str]:
         """Ids of the documents that are in the support set with the same text."""
@@ -119,3 +127,9 @@ class Editor(Opened):
                 OverlapWarning,
                 stacklevel=3,
             )
+
+    def _acknowledged(self, edit: Edit) -> Edit:
+        """An edit, once all that answer questions have followed it, where they are many."""
+        if self._neighbourhood is not None:
+            self._neighbourhood.acknowledge()
+        return edit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,20 @@ from exaudit.support.exemplars import SupportBatch
 from exaudit.support.history import Edit
 from exaudit.support.support_set import SupportSet
 
-__all__ = ["add", "batch_of", "build", "chunks", "documents_key", "label_of", "labelled", "overlap"]
+__all__ = [
+    "Batches",
+    "add",
+    "batch_of",
+    "build",
+    "chunks",
+    "documents_key",
+    "exemplars_of",
+    "label_of",
+    "labelled",
+    "overlap",
+]
+
+Batches = Callable[[Iterable[list[Document]]], Iterable[SupportBatch]]
 
 _TOKENS, _DOCUMENTS = 8192, 512  # of one batch: 33 MB of vectors, one file of the store
 _ADD_TOKENS = 1 << 15  # more are added in parts, as a build, so that they need not fit into memory
@@ -90,6 +103,11 @@ def batch_of(scores: Sequence[Scores], labels: LabelSet) -> SupportBatch:
     )
 
 
+def exemplars_of(model: Model) -> Callable[[Sequence[Document]], SupportBatch]:
+    """What makes exemplars of labelled documents."""
+    return lambda documents: batch_of(model.label(documents, exemplars=True), model.labels)
+
+
 def documents_key(documents: Sequence[Document]) -> str:
     """A fingerprint of the documents and their labels: the name under which a build goes on."""
     digest = hashlib.sha256()
@@ -108,10 +126,13 @@ def build(
     resume: bool = True,
     author: str | None = None,
     reason: str = "",
+    batches: Batches | None = None,
 ) -> Edit:
     """Make the set of labelled documents; with `everything` in place of what is there.
 
     A build of the same documents that ended already is not made again.
+
+    batches : makes exemplars of parts of the documents, in their order; by default here.
     """
     support.refresh()
     if support.ids and not everything:
@@ -122,7 +143,14 @@ def build(
             "to replace it"
         )
     return _add_in_parts(
-        model, support, documents, everything=everything, resume=resume, author=author, reason=reason
+        model,
+        support,
+        documents,
+        everything=everything,
+        resume=resume,
+        author=author,
+        reason=reason,
+        batches=batches,
     )
 
 
@@ -163,24 +191,25 @@ def _add_in_parts(
     resume: bool = True,
     author: str | None,
     reason: str,
+    batches: Batches | None = None,
 ) -> Edit:
     """Add documents as one edit, a batch at a time: each is safe once written, while the next one is encoded."""
     build = Build(support, documents_key(documents), author=author, reason=reason)
     if build.done and not resume:
         build.discard()
     done = frozenset(build.done)
+    left = (chunk for chunk in chunks(documents) if chunk[0].id not in done)
     with (
         ThreadPoolExecutor(1, "support-writer") as writer,
         progress(total=len(documents), unit="doc", desc="build") as bar,
     ):
         writing: Future[None] | None = None
-        for chunk in chunks(documents):
-            if chunk[0].id not in done:
-                batch = batch_of(model.label(chunk, exemplars=True), model.labels)
-                if writing is not None:
-                    writing.result()  # one batch waits at most
-                writing = writer.submit(build.add, batch)
-            bar.update(len(chunk))
+        bar.update(len(done))
+        for batch in map(exemplars_of(model), left) if batches is None else batches(left):
+            if writing is not None:
+                writing.result()  # one batch waits at most
+            writing = writer.submit(build.add, batch)
+            bar.update(len(batch.documents))
         if writing is not None:
             writing.result()
     return build.finish(replace=everything)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from exaudit.audit.index import ExemplarIndex
+from exaudit.audit.index import Index
 from exaudit.data.document import Label
 from exaudit.data.labels import LabelSet
 from exaudit.decide.explanation import Explanation
@@ -117,7 +117,7 @@ class Evidence:
 class FoundExemplars:
     """The exemplars that were found for some tokens, to be told in their documents, as each class sees them."""
 
-    def __init__(self, support: SupportSet, index: ExemplarIndex, views: Sequence[Neighbours]) -> None:
+    def __init__(self, support: SupportSet, index: Index, views: Sequence[Neighbours]) -> None:
         self._views, self._columns = views, index.exemplars
         at = index.at(views[0].rows)  # (N, K)
         self._numbers, self._positions = self._columns.document[at], self._columns.position[at]

@@ -272,13 +272,21 @@ def load_fitted(
             raise ModelError(f"{path} was written by a newer exaudit; install that, or run `{command}` again")
         return parse(value, classes)
     except FileNotFoundError:
-        if path.name in read_description(path.parent).get("fitted", ()):
+        if path.name in _noted(path.parent):
             raise ModelError(f"{path} is missing; restore it, or run `{command}` again") from None
         return None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{path} is damaged ({error!r}); run `{command}` again") from error
     except ExauditError as error:
         raise ModelError(f"{path}: {error}") from error
+
+
+def _noted(folder: Path) -> Sequence[str]:
+    """What was fitted for a model. It is asked for again and again, so its weights are not read for it."""
+    try:
+        return tuple(read_sealed(folder / "model.json").get("fitted", ()))
+    except (OSError, ValueError, TypeError, AttributeError):
+        return tuple(read_description(folder).get("fitted", ()))  # which says what is wrong
 
 
 def _each(value: Any, classes: int) -> list[Any]:

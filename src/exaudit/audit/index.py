@@ -1,10 +1,15 @@
-"""A warm search over the exemplars of a support set, which follows the edits made to it."""
+"""A warm search over the exemplars of a support set, which follows the edits made to it.
+
+`ExemplarIndex` searches in this process. What else may stand in its place, as the search over a cluster does, is an
+`Index`.
+"""
 
 from __future__ import annotations
 
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,33 +25,45 @@ from exaudit.support.sketch_file import settle_sketches
 from exaudit.support.support_set import SupportSet
 from exaudit.support.verification import Verification
 
-__all__ = ["ExemplarIndex"]
+__all__ = ["WITH_SKETCHES", "ExemplarIndex", "Index"]
 
-_WITH_SKETCHES = 1.3  # the memory of a search, in that of its vectors (benchmarks/store.py)
+WITH_SKETCHES = 1.3  # the memory of a search, in that of its vectors (benchmarks/store.py)
 _BLOCK = 8192  # rows copied at once to the file that is streamed from
 Rows = npt.NDArray[np.int64]
 
 
-class ExemplarIndex:
-    """Finds the nearest exemplars in a support set, as the set stood when it was last followed.
+class Index(ABC):
+    """Finds the nearest exemplars in a support set, as the set stood when it was last followed."""
 
-    The vectors are read once; after that an edit costs as much as what it touches, and a change of labels nothing,
-    because labels and scores are looked up beside the vectors. With `stream` the vectors go to a temporary file
-    and are read from there in blocks, for sets that do not fit into memory.
-    """
-
-    def __init__(
-        self, support: SupportSet, *, device: str | torch.device = "cpu", stream: bool = False
-    ) -> None:
-        self._device, self._stream = device, stream
-        self._load(support)
-
-    # Set by _load:
     exemplars: Exemplars  # columns of the live tokens
-    _number: int  # of the edit that was followed last
-    _row: Rows  # (places,) of each place in the search; ascending
-    _search: ExactSearch
-    verification: Verification  # of the vectors, scores and texts
+    eager = (
+        False  # whether an edit is to be followed before it is acknowledged, rather than at the next question
+    )
+
+    @abstractmethod
+    def follow(self, support: SupportSet) -> None:
+        """Catch up with the edits of the set since the last look."""
+
+    @abstractmethod
+    def trying(self, trial: SupportSet) -> AbstractContextManager[Index]:
+        """An index of a preview of the set, made of this one for as long as the block lasts."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Fit the search now rather than at the first question."""
+
+    @property
+    @abstractmethod
+    def verified(self) -> bool:
+        """Whether all that was read was compared with its fingerprints."""
+
+    @abstractmethod
+    def wait(self) -> None:
+        """Wait until it was; raise a SupportError where the support set is damaged."""
+
+    @abstractmethod
+    def _nearest(self, vectors: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.float32], Rows]:
+        """Distances and rows (N, K) of the k nearest exemplars of each vector, ties broken by lowest row."""
 
     def __len__(self) -> int:
         return len(self.exemplars)
@@ -55,45 +72,6 @@ class ExemplarIndex:
     def has_token_labels(self) -> bool:
         """Whether any exemplar has a label of its own."""
         return bool(self.exemplars.token_labels[:, 0].any())
-
-    def prepare(self) -> None:
-        """Fit the search now rather than at the first question."""
-        if len(self):
-            self._search.sketches()
-
-    def follow(self, support: SupportSet) -> None:
-        """Catch up with the edits of the set since the last look."""
-        if support.number == self._number:
-            return
-        try:
-            changes = support.changes(self._number)
-        except SupportError:  # compacted by another process: what to forget is no longer known
-            self._load(support)
-            return
-        if self._in_order(changes.added):
-            self._apply(support, changes.added, changes.removed)
-            self.exemplars, self._number = support.exemplars(vectors=False), support.number
-        else:
-            self._load(support)
-
-    @contextmanager
-    def trying(self, trial: SupportSet) -> Iterator[ExemplarIndex]:
-        """An index of a preview of the set, made of this one for as long as the block lasts."""
-        changes = trial.changes(self._number)
-        if not self._in_order(changes.added):
-            yield ExemplarIndex(trial, device=self._device, stream=self._stream)
-            return
-        before, places = self.exemplars, len(self._row)
-        self._apply(trial, changes.added, changes.removed)
-        self.exemplars = trial.exemplars(vectors=False)
-        try:
-            yield self
-        finally:
-            self.exemplars = before
-            self._search.remove(self._places(changes.added))
-            self._search.restore(self._places(changes.removed))
-            # The set may give these row numbers to others: their places here are nobody's from now on.
-            self._row[places:] = self._row[places - 1] if places else -1
 
     def neighbours(
         self, vectors: npt.NDArray[Any], k: int, *, offsets: Sequence[float]
@@ -104,9 +82,12 @@ class ExemplarIndex:
         """
         if not len(self):
             raise SupportError("the support set is empty; build it, or add documents, first")
-        self.verification.check()
-        distances, places = self._search.search(vectors, k)  # (N, K) each
-        rows = self._row[places]  # (N, K)
+        return self.seen(*self._nearest(vectors, k), offsets=offsets)
+
+    def seen(
+        self, distances: npt.NDArray[Any], rows: Rows, *, offsets: Sequence[float]
+    ) -> tuple[Neighbours, ...]:
+        """Exemplars that were found earlier, with the scores and labels that they have now (N, K)."""
         at = self.at(rows)  # (N, K)
         found = self.exemplars
         return tuple(
@@ -124,6 +105,75 @@ class ExemplarIndex:
         """Where rows of the set stand in the columns `exemplars`."""
         return np.searchsorted(self.exemplars.row, rows)
 
+
+class ExemplarIndex(Index):
+    """Searches in this process.
+
+    The vectors are read once; after that an edit costs as much as what it touches, and a change of labels nothing,
+    because labels and scores are looked up beside the vectors. With `stream` the vectors go to a temporary file
+    and are read from there in blocks, for sets that do not fit into memory.
+    """
+
+    def __init__(
+        self, support: SupportSet, *, device: str | torch.device = "cpu", stream: bool = False
+    ) -> None:
+        self._device, self._stream = device, stream
+        self._load(support)
+
+    # Set by _load, beside the columns:
+    _number: int  # of the edit that was followed last
+    _row: Rows  # (places,) of each place in the search; ascending
+    _search: ExactSearch
+    _verification: Verification  # of the vectors, scores and texts
+
+    @property
+    def verified(self) -> bool:
+        return self._verification.done
+
+    def wait(self) -> None:
+        self._verification.wait()
+
+    def prepare(self) -> None:
+        if len(self):
+            self._search.sketches()
+
+    def follow(self, support: SupportSet) -> None:
+        if support.number == self._number:
+            return
+        try:
+            changes = support.changes(self._number)
+        except SupportError:  # compacted by another process: what to forget is no longer known
+            self._load(support)
+            return
+        if self._in_order(changes.added):
+            self._apply(support, changes.added, changes.removed)
+            self.exemplars, self._number = support.exemplars(vectors=False), support.number
+        else:
+            self._load(support)
+
+    @contextmanager
+    def trying(self, trial: SupportSet) -> Iterator[ExemplarIndex]:
+        changes = trial.changes(self._number)
+        if not self._in_order(changes.added):
+            yield ExemplarIndex(trial, device=self._device, stream=self._stream)
+            return
+        before, places = self.exemplars, len(self._row)
+        self._apply(trial, changes.added, changes.removed)
+        self.exemplars = trial.exemplars(vectors=False)
+        try:
+            yield self
+        finally:
+            self.exemplars = before
+            self._search.remove(self._places(changes.added))
+            self._search.restore(self._places(changes.removed))
+            # The set may give these row numbers to others: their places here are nobody's from now on.
+            self._row[places:] = self._row[places - 1] if places else -1
+
+    def _nearest(self, vectors: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.float32], Rows]:
+        self._verification.check()
+        distances, places = self._search.search(vectors, k)
+        return distances, self._row[places]
+
     def _load(self, support: SupportSet) -> None:
         self._number = support.number  # first: an edit of another thread from now on is followed later
         self.exemplars = support.exemplars(vectors=False)
@@ -131,17 +181,17 @@ class ExemplarIndex:
         self._row = self.exemplars.row
         self._check_memory(support)
         with self._vectors(support) as vectors:
-            self.verification = Verification(support, vectors)
+            self._verification = Verification(support, vectors)
             self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
         if same:
-            settle_sketches(self._search, support.folder, fingerprints, self.verification)
+            settle_sketches(self._search, support.folder, fingerprints, self._verification)
 
     def _check_memory(self, support: SupportSet) -> None:
         """Say what the search would take, before the system ends it without a word."""
         if self._stream:
             return
         vectors = len(self._row) * support.header.width * np.dtype(support.header.dtype).itemsize
-        needed = int(_WITH_SKETCHES * vectors)
+        needed = int(WITH_SKETCHES * vectors)
         left = available_memory()
         if left is not None and needed > left:
             raise SupportError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from exaudit._progress import progress
 from exaudit.audit.edits import chunks
 from exaudit.audit.evidence import Exemplar, FoundExemplars
-from exaudit.audit.index import ExemplarIndex
+from exaudit.audit.index import ExemplarIndex, Index
 from exaudit.data.document import Document
 from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SettingError
@@ -23,39 +23,51 @@ from exaudit.model.model import Model
 from exaudit.model.scores import Scores
 from exaudit.support.support_set import SupportSet
 
-__all__ = ["Neighbourhood", "each_apart", "parts", "vectors_of"]
+__all__ = ["MakeIndex", "Neighbourhood", "each_apart", "parts", "vectors_of"]
 
+MakeIndex = Callable[[SupportSet], Index]
 _TOKENS, _DOCUMENTS = 1 << 16, 2048  # labelled and searched at once
 
 
 class Neighbourhood:
-    """A model and a support set to search. The vectors are read at the first search; edits are followed at the next."""
+    """A model and a support set to search. The vectors are read at the first search; edits are followed at the next.
 
-    def __init__(self, model: Model, support: SupportSet, *, stream: bool = False) -> None:
+    index : makes the index of the support set; by default it is in this process.
+    """
+
+    def __init__(
+        self, model: Model, support: SupportSet, *, stream: bool = False, index: MakeIndex | None = None
+    ) -> None:
         self.model, self.support = model, support
-        self._stream = stream
-        self._index: ExemplarIndex | None = None
+        self._make = index or (lambda set_: ExemplarIndex(set_, device=model.device, stream=stream))
+        self._index: Index | None = None
         self._lock = threading.RLock()
 
     @contextmanager
-    def index(self) -> Iterator[ExemplarIndex]:
+    def index(self) -> Iterator[Index]:
         """The index, up to date, for as long as the block lasts."""
         with self._lock:
             self.support.refresh()
             if self._index is None:
-                self._index = ExemplarIndex(self.support, device=self.model.device, stream=self._stream)
+                self._index = self._make(self.support)
             self._index.follow(self.support)
             yield self._index
 
     @property
     def verified(self) -> bool:
         """Whether all that was read of the support set was compared with its fingerprints."""
-        return self._index is None or self._index.verification.done
+        return self._index is None or self._index.verified
 
     def wait(self) -> None:
         """Wait until it was; raise a SupportError where the support set is damaged."""
         if self._index is not None:
-            self._index.verification.wait()
+            self._index.wait()
+
+    def acknowledge(self) -> None:
+        """Have an edit followed now, where it is to be before it is acknowledged."""
+        if self._index is not None and self._index.eager:
+            with self.index():
+                pass
 
     def neighbours(self, scores: Sequence[Scores], k: int) -> tuple[Neighbours, ...]:
         """The k nearest exemplars of every token of documents labelled with `exemplars=True`, for each class."""

@@ -9,7 +9,7 @@ from typing import Self
 
 from exaudit.audit.drift import DriftReference
 from exaudit.audit.fitted import FittedAdmission, FittedKNN
-from exaudit.audit.neighbourhood import Neighbourhood
+from exaudit.audit.neighbourhood import MakeIndex, Neighbourhood
 from exaudit.audit.place import ModelPlace
 from exaudit.audit.promise import Promise
 from exaudit.data.labels import LabelSet
@@ -33,12 +33,14 @@ class Opened:
         encoder: str | None = None,
         precision: str | None = None,
         stream: bool = False,
+        index: MakeIndex | None = None,
     ) -> None:
         """A model and a support set at hand; use `open` for those of a model folder."""
         if place is None and (model is None or support is None):
             raise SettingError("an Auditor needs a model and a support set; or use Auditor.open(folder)")
         self._place, self._support = place, support
-        self._device, self._encoder, self._precision, self._stream = device, encoder, precision, stream
+        self._device, self._encoder, self._precision = device, encoder, precision
+        self._stream, self._index = stream, index
         self._model = model if model is None or support is None else _alike(model, support)
         self._neighbourhood: Neighbourhood | None = None
         self._knn: FittedKNN | None = None
@@ -57,6 +59,7 @@ class Opened:
         encoder: str | None = None,
         precision: str | None = None,
         stream: bool = False,
+        index: MakeIndex | None = None,
     ) -> Self:
         """The auditor of a model folder. Weights, support set and vectors are read when first needed.
 
@@ -75,9 +78,13 @@ class Opened:
             the precision of the set that they are compared with.
         stream
             Leave the vectors on disk and search them in blocks.
+        index
+            Makes the index that is searched: `exaudit.cluster.search.ShardedIndex` spreads it over a Ray cluster.
         """
         place = ModelPlace.of(model, support)
-        return cls(place=place, device=device, encoder=encoder, precision=precision, stream=stream)
+        return cls(
+            place=place, device=device, encoder=encoder, precision=precision, stream=stream, index=index
+        )
 
     @property
     def model(self) -> Model:
@@ -156,7 +163,9 @@ class Opened:
     def _near(self) -> Neighbourhood:
         with self._lock:
             if self._neighbourhood is None:
-                self._neighbourhood = Neighbourhood(self.model, self.support, stream=self._stream)
+                self._neighbourhood = Neighbourhood(
+                    self.model, self.support, stream=self._stream, index=self._index
+                )
             return self._neighbourhood
 
     def _support_version(self) -> str | None:

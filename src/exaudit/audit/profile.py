@@ -29,7 +29,7 @@ from exaudit.model.documents import each_document
 from exaudit.model.model import Model
 from exaudit.model.scores import Scores
 
-__all__ = ["DIRECTIONS", "MEASURES", "Profile", "figures"]
+__all__ = ["DIRECTIONS", "MEASURES", "Profile", "directions", "figures"]
 
 MEASURES = ("length", "unknown", "pieces", "distance", "far", "score", "margin", "flagged")
 DISTANCES = ("distance", "far")
@@ -63,7 +63,7 @@ class Profile:
                     ids.append(one.document.id)
                     texts.append(" ".join(one.document.tokens[:BEGINNING]))
                     rows.append(figures(plain, model, None if distances is None else distances[mine]))
-                    content.append(_directions(one.exemplars))
+                    content.append(directions(one.exemplars))
                 bar.update(len(part))
         names = tuple(rows[0]) if rows else ()
         values = np.array([list(row.values()) for row in rows], np.float64).reshape(len(rows), len(names))
@@ -109,7 +109,7 @@ def figures(scores: Scores, model: Model, distances: NDArray[np.float32] | None 
     return {name: _rounded(value) for name, value in found.items()}
 
 
-def _directions(vectors: NDArray[np.float32]) -> Floats:
+def directions(vectors: NDArray[np.float32]) -> Floats:
     """The mean of the vectors (N, M) in random directions, which keep distances about as they are."""
     if not len(vectors):
         return np.zeros(DIRECTIONS)

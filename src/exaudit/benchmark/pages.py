@@ -109,12 +109,7 @@ class WordResults:
         facts += [f"- encoder: {escaped(self._encoder())}"]
         facts += [f"- {escaped(name)}: {_size(task)}" for name, task in self.tasks.items()]
         facts += [f"- exaudit {version}" for version in sorted({run.version for run in self.runs})]
-        parts = [
-            "# Words from document labels",
-            *self._notes(),
-            "\n".join(facts),
-            markdown_table(self._lines()),
-        ]
+        parts = ["# Words from document labels", "\n".join(facts), markdown_table(self._lines())]
         parts += [] if picture is None else [f"![AP, F1 and F0.5 of every task and recipe]({picture})"]
         return "\n\n".join(parts) + "\n"
 

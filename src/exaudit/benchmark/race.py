@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from exaudit._device import pick_device
 from exaudit._files import make_folder, read_json, write_json
@@ -25,7 +26,7 @@ from exaudit._progress import progress
 from exaudit.benchmark.contestants import Contestant, Decomposition, ExemplarKNN, Explanation
 from exaudit.benchmark.explained import Explained, figures
 from exaudit.benchmark.explainers import EXPLAINERS, Classifier
-from exaudit.benchmark.task import Task
+from exaudit.benchmark.task import Task, draw
 from exaudit.data.document import Document
 from exaudit.encode.locate import fingerprint, locate
 from exaudit.encode.transformer import Transformer, depth
@@ -40,7 +41,7 @@ __all__ = ["METHODS", "OURS", "Race", "RaceSettings", "race"]
 
 OURS = ("decomposition", "knn")
 METHODS = (*OURS, *EXPLAINERS)
-SCHEMA = 1  # of a file of results: raised where the same settings no longer give the same figures
+SCHEMA = 2  # of a file of results: raised where the same settings no longer give the same figures
 
 Tell = Callable[[str], None]
 
@@ -56,7 +57,7 @@ class RaceSettings:
     methods
         Some of `METHODS`.
     documents
-        Explain only so many test documents, the first ones, and as many dev documents.
+        Explain only so many test documents, drawn, and as many dev documents.
     seeds
         Each is a race of its own.
     """
@@ -180,16 +181,24 @@ class Track:
             raise DataError(
                 f"task {task.name!r} has {len(task.labels)} classes, and explainers are compared on two; leave it out"
             )
-        test = task.test[:documents]
-        truth = np.concatenate(task.truth[: len(test)])
-        classes = len(np.unique(task.document_truth[: len(test), 0]))
-        if classes < 2 or not truth.any():
+        test = draw(task.test, documents)
+        track = cls(task, test, None if task.marked_dev is None else draw(task.marked_dev, documents))
+        classes = len(np.unique(track.document_truth))
+        if classes < 2 or not any(track.truth(document).any() for document in test):
             lack = "have no positive word" if classes == 2 else "are all of one class"
             raise DataError(
-                f"task {task.name!r}: the first {len(test):,} test documents {lack}; take more `documents`, or shuffle "
-                "the file"
+                f"task {task.name!r}: the {len(test):,} test documents that were drawn {lack}; take more `documents`"
             )
-        return cls(task, test, None if task.marked_dev is None else task.marked_dev[:documents])
+        return track
+
+    @property
+    def document_truth(self) -> NDArray[np.int8]:
+        """0 or 1 for each test document."""
+        return np.array([self.task.labels.view_targets(document)[0] for document in self.test])  # type: ignore[index]
+
+    def truth(self, document: Document) -> NDArray[np.int8]:
+        """0 or 1 for each token."""
+        return self.task.labels.token_targets(document)[:, 0]  # type: ignore[index]
 
     @property
     def cut(self) -> str:
@@ -205,7 +214,7 @@ class Track:
             scores.append(contestant.score(document))
             seconds.append(time.perf_counter() - began)
         decided = [contestant.decide(document) for document in documents]
-        truth = [self.task.labels.token_targets(document)[:, 0] for document in documents]  # type: ignore[index]
+        truth = [self.truth(document) for document in documents]
         return Timed(Explained.of(scores, decided, truth), decided, seconds)
 
 
@@ -260,7 +269,7 @@ class Heat:
         dev = None
         if track.dev is not None:
             dev = track.explained(track.dev, contestant, f"{method} (dev)").explained
-        truth = track.task.document_truth[: len(track.test), 0]
+        truth = track.document_truth
         return {
             **figures(test.explained, dev, within=contestant.within),
             "document_accuracy": float(np.mean(np.array(test.decided) == truth)),

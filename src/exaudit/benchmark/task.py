@@ -32,7 +32,7 @@ from exaudit.data.spelling import folded
 from exaudit.errors import DataError, SettingError
 from exaudit.model.split import hold_out
 
-__all__ = ["SPLITS", "Task", "read_tasks", "sample_task"]
+__all__ = ["SPLITS", "Task", "draw", "read_tasks", "sample_task"]
 
 SPLITS = ("train", "dev", "test")
 FILE = re.compile(r"(?P<task>[^.].*)\.(?P<split>train|dev|test)\.[^.].*")  # hedges.train.jsonl.gz
@@ -97,7 +97,7 @@ class Task:
             raise SettingError(f"a task cannot be called {name!r}; its name is that of files")
         paths = paths or {}
         given = {"train": train, "test": test} if dev is None else {"train": train, "dev": dev, "test": test}
-        splits = {split: _draw(documents, limit) for split, documents in given.items()}
+        splits = {split: draw(documents, limit) for split, documents in given.items()}
         for split, documents in splits.items():
             if len(documents) < 2:
                 raise _error(name, f"{split} has {_count(documents)}; give more", paths.get(split))
@@ -244,7 +244,7 @@ def _documents(path: Path, tell: Callable[[str], None] | None) -> list[Document]
     return documents
 
 
-def _draw(documents: Sequence[Document], limit: int | None) -> list[Document]:
+def draw(documents: Sequence[Document], limit: int | None) -> list[Document]:
     """Some of the documents, in their order: files are often sorted by class, so the first ones would not do."""
     if limit is None or limit >= len(documents):
         return list(documents)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -35,6 +35,8 @@ from exaudit.model.train import train
 __all__ = ["RECIPES", "Recipe", "WordRun", "benchmark_words", "measure_model", "read_runs", "read_settings"]
 
 Tell = Callable[[str], None]
+Pair = tuple[Task, int]  # and a seed
+Spread = Callable[[Callable[[], Callable[[Pair], list[str]]], Iterable[Pair]], Iterable[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def benchmark_words(
     settings: Settings | None = None,
     tokens: str | None = None,
     tell: Tell | None = None,
+    spread: Spread | None = None,
 ) -> list[WordRun]:
     """Train and measure every task by every recipe and seed. What `out` holds already is not run again.
 
@@ -118,25 +121,63 @@ def benchmark_words(
         into words.
     tell
         Hears of every run that begins and ends.
+    spread
+        Does the tasks and seeds elsewhere, as the workers of a cluster that share `out`; by default one after another.
     """
     settings = settings or Settings()
     tell = tell or (lambda _: None)
     _check(tasks, recipes, seeds, settings)
     _claim(out, settings, tokens)
-    runs = []
-    for task in tasks:
-        for seed in seeds:
-            models: dict[str, tuple[Model, float | None]] = {}  # of this task and seed, and their seconds
-            for name in recipes:
-                path = out / "runs" / f"{task.name}.{name}.{seed}.json"
-                if not path.exists():
-                    own = replace(settings, seed=seed, tokens=tokens or _cut(task))
-                    trainer = _Trainer(task, own, out / "work" / task.digest[:16], models)
-                    write_json(path, asdict(_run(trainer, name, tell)))
-                    shutil.rmtree(trainer.work(name), ignore_errors=True)
-                runs.append(_read(path, task))
+    bench = _Bench(out.resolve(), tuple(recipes), settings, tokens)
+    pairs = [(task, seed) for task in tasks for seed in seeds]
+    if spread is None:
+        for task, seed in pairs:
+            bench.run(task, seed, tell)
+    else:
+        if Path(settings.encoder).exists():
+            bench = replace(bench, settings=replace(settings, encoder=str(Path(settings.encoder).resolve())))
+        for lines in spread(bench.start, pairs):
+            for line in lines:
+                tell(line)
     shutil.rmtree(out / "work", ignore_errors=True)
-    return runs
+    return [_read(bench.path(task, name, seed), task) for task, seed in pairs for name in recipes]
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What all runs have in common, wherever they are done."""
+
+    out: Path
+    recipes: tuple[str, ...]
+    settings: Settings
+    tokens: str | None
+
+    def path(self, task: Task, name: str, seed: int) -> Path:
+        """Of the figures of a run."""
+        return self.out / "runs" / f"{task.name}.{name}.{seed}.json"
+
+    def run(self, task: Task, seed: int, tell: Tell) -> None:
+        """Every recipe that was not run before."""
+        models: dict[str, tuple[Model, float | None]] = {}  # of this task and seed, and their seconds
+        for name in self.recipes:
+            path = self.path(task, name, seed)
+            if path.exists():
+                _read(path, task)  # it may be of another task of this name
+            else:
+                own = replace(self.settings, seed=seed, tokens=self.tokens or _cut(task))
+                trainer = _Trainer(task, own, self.out / "work" / task.digest[:16], models)
+                write_json(path, asdict(_run(trainer, name, tell)))
+                shutil.rmtree(trainer.work(name), ignore_errors=True)
+
+    def start(self) -> Callable[[Pair], list[str]]:
+        """For a worker: what it gives runs a task and a seed, and returns what there is to tell."""
+
+        def work(pair: Pair) -> list[str]:
+            told: list[str] = []
+            self.run(*pair, told.append)
+            return told
+
+        return work
 
 
 def measure_model(model: Model, task: Task) -> dict[str, Any]:

@@ -51,9 +51,11 @@ from exaudit.cli import (  # noqa: E402
     features,
     knn,
     label,
+    plan,
     reliability,
     report,
     reproduce,
+    serve,
     suggest,
     support,
     train,
@@ -72,6 +74,8 @@ app.command("compare")(compare.compare)
 app.command("drift")(drift.drift)
 app.command("reliability")(reliability.reliability)
 app.command("report")(report.report)
+app.command("plan")(plan.plan)
+app.command("serve")(serve.serve)
 app.command("verify")(verify.verify)
 app.command("demo")(demo.demo)
 app.add_typer(support.app, name="support")

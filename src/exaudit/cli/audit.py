@@ -9,6 +9,7 @@ import typer
 
 from exaudit._escape import visible
 from exaudit.cli.auditor import opened
+from exaudit.cli.many import RayAt
 from exaudit.cli.options import AsJson, Device, Encoder, Model, Stream, SupportAt, named, say, tell_json
 from exaudit.cli.reading import Reading, reads
 
@@ -52,10 +53,15 @@ def audit(
     as_json: AsJson = False,
     device: Device = "auto",
     encoder: Encoder = None,
+    ray: RayAt = None,
 ) -> None:
-    """Show which words the model flags, and for each (or any chosen) word its nearest exemplars in context."""
+    """Show which words the model flags, and for each (or any chosen) word its nearest exemplars in context.
+
+    With --ray the support set is searched in the memory of a cluster's nodes, with the same answers. All of them must
+    be able to read it.
+    """
     document = _document(text, id, reading, is_text=is_text)
-    with opened(model, support, device=device, encoder=encoder, stream=stream) as auditor:
+    with opened(model, support, ray=ray, device=device, encoder=encoder, stream=stream) as auditor:
         audited, evidence = auditor.audit(document, token or None, about=about, k=k)
         labels = auditor.labels
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,16 @@ from exaudit.cli.options import say
 if TYPE_CHECKING:
     from exaudit.audit import Auditor, Rule
     from exaudit.audit.auditor import Admit
+    from exaudit.audit.neighbourhood import MakeIndex
 
 __all__ = ["admission_rule", "chosen_rule", "opened", "refuse_without_rule"]
 
 
 @contextmanager
-def opened(model: Path, support: str | None = None, **options: Any) -> Iterator[Auditor]:
-    """The auditor of a model folder; its warnings become lines on standard error.
+def opened(
+    model: Path, support: str | None = None, *, ray: str | None = None, **options: Any
+) -> Iterator[Auditor]:
+    """The auditor of a model folder; its warnings become lines on standard error. With `ray`, a cluster searches.
 
     A verb ends well only if all that it read of the support set was what had been written.
     """
@@ -29,12 +32,31 @@ def opened(model: Path, support: str | None = None, **options: Any) -> Iterator[
     def tell(message: Warning | str, *_: Any, **__: Any) -> None:
         say(f"warning: {message}")
 
-    with warnings.catch_warnings():
+    with ExitStack() as stack:
+        if ray is not None:
+            options["index"] = stack.enter_context(_sharded(ray, options.get("stream", False)))
+        stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("always", OverlapWarning)
         warnings.showwarning = tell
         auditor = Auditor.open(model, support=support, **options)
         yield auditor
         auditor.wait_verified()
+
+
+@contextmanager
+def _sharded(ray: str, stream: bool) -> Iterator[MakeIndex]:
+    """What makes an index on a cluster, which is connected to as long as the block lasts."""
+    from exaudit.cluster.connect import connected
+    from exaudit.errors import SettingError
+
+    if stream:
+        raise SettingError(
+            "--stream is about the memory of this machine, and --ray about that of others; give one"
+        )
+    with connected(ray):
+        from exaudit.cluster.search import ShardedIndex
+
+        yield ShardedIndex
 
 
 def chosen_rule(rule: str | None, knn: bool) -> Rule | None:

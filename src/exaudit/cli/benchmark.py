@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from exaudit.cli.many import RayAt, Workers, pool_at
 from exaudit.cli.options import Device, say, tell
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def words(
     precision: Annotated[str, typer.Option(help="auto, float32 or bfloat16.")] = "auto",
     limit: Limit = None,
     device: Device = "auto",
+    ray: RayAt = None,
+    workers: Workers = None,
 ) -> None:
     """Train on document labels, and measure the words of test: AP, F1 and F0.5 at the default, at zero, at the best."""
     from exaudit.benchmark.pages import WordResults
@@ -73,9 +76,17 @@ def words(
     numbers = _numbers(seeds)
     check_folder(out, *(folders or ()))
     found = _read(folders, tasks, samples, limit)
-    benchmark_words(
-        found, out, recipes=_list(recipes), seeds=numbers, settings=settings, tokens=tokens, tell=say
-    )
+    with pool_at(ray, workers, device) as pool:
+        benchmark_words(
+            found,
+            out,
+            recipes=_list(recipes),
+            seeds=numbers,
+            settings=settings,
+            tokens=tokens,
+            tell=say,
+            spread=None if pool is None else pool.map,
+        )
     _show(WordResults.read(out), out)
 
 

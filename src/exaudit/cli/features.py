@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exaudit._escape import csv_text, json_text, visible
+from exaudit.cli.many import OnError, RayAt, Workers, documents_of, pool_at
 from exaudit.cli.options import Device, Encoder, Model
 from exaudit.cli.reading import Reading, reads
 
@@ -27,7 +29,13 @@ COLUMNS = (
 @reads
 def features(
     model: Model,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents, with or without labels.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Documents, with or without labels; also a folder, pattern or address of many files.",
+        ),
+    ],
     reading: Reading,
     ngrams: Annotated[str, typer.Option(help="Sizes of the n-grams, as in 1-5 or 1,3.")] = "1-5",
     by: Annotated[str, typer.Option(help="Rank n-grams by mean or total score.")] = "mean",
@@ -42,10 +50,15 @@ def features(
     ] = None,
     device: Device = "auto",
     encoder: Encoder = None,
+    on_error: OnError = "stop",
+    ray: RayAt = None,
+    workers: Workers = None,
 ) -> None:
     """Score n-grams and documents for each class, from the documents predicted as that class."""
     from exaudit.analyse.features import Features
     from exaudit.analyse.report.feature_tables import feature_data, feature_rows, feature_tables
+    from exaudit.audit.edits import chunks
+    from exaudit.batch.place import WorkerModel
     from exaudit.cli.outputs import check_output, output
     from exaudit.errors import SettingError
     from exaudit.model.folder import load_model
@@ -56,7 +69,14 @@ def features(
     check_output(out, model, file, reading.token_labels)
     trained = load_model(model, device=device, encoder=encoder)
     targets = None if class_ is None else [number_of(class_, trained.labels)]
-    found = Features.of(trained.iter_label(reading.iterate(file)), trained)
+    documents = documents_of(file, reading, on_error)
+    with pool_at(ray, workers, device) as pool:
+        if pool is None:
+            found = Features.of(trained.iter_label(documents), trained)
+        else:
+            place = WorkerModel.of(model, device=device, encoder=encoder)
+            scored = pool.map(place.scorer, chunks(documents), ordered=True)
+            found = Features.of(chain.from_iterable(scored), trained)
     with output(out) as stream:
         if as_ == "table":
             tables = feature_tables(found, sizes=sizes, by=ranking, top=top, minimum=minimum, targets=targets)

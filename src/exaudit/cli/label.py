@@ -9,6 +9,7 @@ import typer
 
 from exaudit._escape import json_text
 from exaudit.cli.auditor import admission_rule, chosen_rule, opened, refuse_without_rule
+from exaudit.cli.many import OnError, RayAt, Workers, label_many, refuse_alone
 from exaudit.cli.options import (
     Admit,
     AdmitRule,
@@ -36,10 +37,19 @@ __all__ = ["label"]
 @reads
 def label(
     model: Model,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Documents, with or without labels.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Documents, with or without labels; also a folder, pattern or address of many files.",
+        ),
+    ],
     reading: Reading,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to write; standard output by default.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Where to write; standard output by default. Of many files, a folder."
+        ),
     ] = None,
     rule: RuleName = None,
     knn: UseKNN = False,
@@ -57,17 +67,40 @@ def label(
     device: Device = "auto",
     encoder: Encoder = None,
     precision: Precision = None,
+    on_error: OnError = "stop",
+    ray: RayAt = None,
+    workers: Workers = None,
 ) -> None:
     """Write one JSON object a document: its decision and score, and those of every word.
 
     With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set. With
     --watch-drift, answers from where drift was noticed have the reason as their `drift`. A promise about the answers
     that --admit lets through is taken back by drift, which is then watched for in any case: nothing more is admitted.
+
+    Many files, or any with --ray, are labelled shard by shard into a folder; run again, the command goes on where it
+    was stopped.
     """
+    from exaudit.batch.place import WorkerModel
+    from exaudit.batch.sources import is_many
     from exaudit.cli.outputs import check_output, output
+    from exaudit.errors import SettingError
     from exaudit.model.folder import load_model
 
     chosen, admitting = chosen_rule(rule, knn), admission_rule(admit, admit_rule)
+    if ray is not None or is_many(file):
+        if admit or watch_drift:
+            raise SettingError(
+                "--admit and --watch-drift follow documents in their order, and shards have none; label one file at a "
+                "time, without --ray"
+            )
+        if chosen is None:
+            refuse_without_rule(support, stream)
+        place = WorkerModel.of(
+            model, support=support, encoder=encoder, stream=stream, device=device, precision=precision
+        )
+        label_many(place, file, reading, out, rule=chosen, ray=ray, workers=workers, on_error=on_error)
+        return
+    refuse_alone(on_error, workers)
     check_output(out, model, support, file, reading.token_labels)
     documents = reading.iterate(file)
     if chosen is None and not admit:

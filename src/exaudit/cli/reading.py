@@ -59,17 +59,18 @@ class Reading:
 
     def read(self, path: Path, **more: Any) -> list[Document]:
         """The file that the verb is about."""
-        return read(path, **self._options() | more)
+        return read(path, **self.options() | more)
 
     def iterate(self, path: Path, **more: Any) -> Iterator[Document]:
         """The same one by one, for verbs that need not have all of it in memory."""
-        return iterate(path, **self._options() | more)
+        return iterate(path, **self.options() | more)
 
     def read_beside(self, path: Path, **more: Any) -> list[Document]:
         """A second file of the same kind; the parallel token labels are not its own."""
         return self.read(path, token_labels=None, **more)
 
-    def _options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
+        """As `iter_documents` takes them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 

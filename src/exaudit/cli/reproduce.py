@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from exaudit.cli.many import RayAt, Workers, pool_at
 from exaudit.cli.options import Device, say
 
 if TYPE_CHECKING:
@@ -161,14 +162,17 @@ def _experiment(names: Sequence[str], description: str) -> Callable[..., None]:
         filters: Filters = 1000,
         word_vectors: Vectors = None,
         sample: Sample = False,
+        ray: RayAt = None,
+        workers: Workers = None,
     ) -> None:
         from exaudit.cli.outputs import check_folder
         from exaudit.data.fetch import data_folder
+        from exaudit.errors import SettingError
         from exaudit.experiments.registry import EXPERIMENTS
         from exaudit.experiments.results import Results
         from exaudit.experiments.run import Run, RunSettings
         from exaudit.experiments.sample import write_corpora
-        from exaudit.experiments.workers import run_all
+        from exaudit.experiments.workers import run_all, run_all_on
 
         settings = RunSettings(
             encoder=encoder,
@@ -188,10 +192,20 @@ def _experiment(names: Sequence[str], description: str) -> Callable[..., None]:
         if not sample:
             for name in names:
                 EXPERIMENTS[name].check(corpora)
+        if ray is not None:
+            if jobs > 1:
+                raise SettingError(
+                    "--jobs are processes here, and --ray has workers elsewhere; leave one of them out"
+                )
+            folder, corpora = folder.resolve(), corpora.resolve()  # as its workers know them
         run = Run(folder, corpora, settings, device=device, steps=steps)
         if sample:
             write_corpora(corpora)
-        run_all(names, run, jobs=jobs)
+        with pool_at(ray, workers, device) as pool:
+            if pool is None:
+                run_all(names, run, jobs=jobs)
+            else:
+                run_all_on(pool, names, run)
         run.check_steps()
         results = Results.read(folder)
         _print(results, names)

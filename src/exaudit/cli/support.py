@@ -6,12 +6,14 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exaudit.cli.auditor import chosen_rule, opened
+from exaudit.cli.many import OnError, RayAt, Workers, all_documents, pool_at
 from exaudit.cli.options import (
     AsJson,
     Author,
@@ -54,7 +56,12 @@ Version = Annotated[
 @reads
 def build(
     model: Model,
-    file: Labelled,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Documents with labels; also a folder, pattern or address of many files."
+        ),
+    ],
     reading: Reading,
     replace: Annotated[
         bool, typer.Option("--replace", help="Put these documents in the place of all that are there.")
@@ -73,12 +80,21 @@ def build(
     device: Device = "auto",
     encoder: Encoder = None,
     precision: Precision = None,
+    on_error: OnError = "stop",
+    ray: RayAt = None,
+    workers: Workers = None,
 ) -> None:
     """Make the support set: an exemplar for every token of FILE. A stopped build goes on when run again."""
+    from exaudit.batch.place import WorkerModel
     from exaudit.errors import SupportError
 
-    documents = reading.read(file, need_labels=True)
-    with opened(model, support, device=device, encoder=encoder, precision=precision) as auditor:
+    documents = all_documents(file, reading, on_error, need_labels=True)
+    options = {"device": device, "encoder": encoder, "precision": precision}
+    with (
+        opened(model, support, **options) as auditor,
+        pool_at(ray, workers, device) as pool,
+    ):
+        maker = WorkerModel.of(model, support=support, **options).exemplar_maker
         edit = auditor.build(
             _prefixed(documents, id_prefix),
             everything=replace,
@@ -86,6 +102,7 @@ def build(
             dtype=dtype,
             author=author,
             reason=reason,
+            batches=None if pool is None else partial(pool.map, maker, ordered=True),
         )
     _report(edit, as_json)
     if auditor.support.folder is not None:  # nothing can be saved elsewhere

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from exaudit.cli.many import RayAt, Workers, pool_at
 from exaudit.cli.options import Device, say, tuning_line
 from exaudit.cli.reading import PANEL, Reading, reads
 
@@ -164,9 +165,13 @@ def train(
             rich_help_panel=FILES,
         ),
     ] = True,
+    ray: RayAt = None,
+    workers: Workers = None,
 ) -> None:
     """Train a model on documents with labels; token labels are needed only for --loss token."""
     from exaudit._files import make_folder, sync
+    from exaudit.batch.encoding import encode_ahead
+    from exaudit.errors import SettingError
     from exaudit.model.folder import load_model, save_model
     from exaudit.model.options import RunOptions
     from exaudit.model.settings import Settings
@@ -214,6 +219,12 @@ def train(
     )
     if note := _note_on_language(encoder, start, documents):
         say(f"note: {note}; choose another with `encoder`")
+    if ray is not None or workers is not None:
+        if start is not None:
+            raise SettingError("`ray` encodes ahead for a new model; with `init`, leave it out")
+        with pool_at(ray, workers, device) as cluster:
+            if cluster is not None:
+                encode_ahead(settings, [*documents, *(held_out or ())], cluster.map)
     if work.exists() and not resume:
         shutil.rmtree(work)
     there = next(folder for folder in work.parents if folder.exists())

@@ -41,7 +41,7 @@ def attend_packed(
 
 @dataclass(frozen=True)
 class Group:
-    """Texts that stand together, to be padded to the longest of them."""
+    """Texts that stand together, to be padded to the longest of them, or a little more."""
 
     count: int
     longest: int
@@ -50,8 +50,9 @@ class Group:
     seen: Tensor | None  # (B, 1, L, L)
 
     @classmethod
-    def of(cls, lengths: NDArray[np.int64]) -> Group:
-        count, longest, pieces = len(lengths), int(lengths.max()), int(lengths.sum())
+    def of(cls, lengths: NDArray[np.int64], step: int = 1) -> Group:
+        count, pieces = len(lengths), int(lengths.sum())
+        longest = -(-int(lengths.max()) // step) * step
         if count * longest == pieces:
             return cls(count, longest, pieces, None, None)
         places = torch.from_numpy(ranges(np.arange(count) * longest, lengths))  # (T,)
@@ -69,12 +70,13 @@ class Group:
         return rows if self.places is None else rows.index_select(0, self.places)  # (T, ...)
 
 
-def groups_of(lengths: NDArray[np.int64]) -> Iterator[Group]:
-    """Texts cut into groups of about the same length; those of like lengths should stand together already."""
+def groups_of(lengths: NDArray[np.int64], step: int = 1) -> Iterator[Group]:
+    """Texts cut into groups of about the same length, padded to a multiple of `step`; those of like lengths should
+    stand together already."""
     first = 0
     while first < len(lengths):
         longest = np.maximum.accumulate(lengths[first:])  # of the texts up to each
         shortest = np.minimum.accumulate(lengths[first:])
         count = int((longest <= ALIKE * shortest).sum())  # the first one at least
-        yield Group.of(lengths[first : first + count])
+        yield Group.of(lengths[first : first + count], step)
         first += count

@@ -6,6 +6,7 @@ is left to Transformers, which knows every kind of encoder, and says what is wro
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -23,6 +24,7 @@ from torch.nn import functional as F
 from exaudit._arrays import ranges
 from exaudit._files import read_json, replace_file, write_json
 from exaudit.encode.attention import Attend, attend, attend_packed, groups_of
+from exaudit.encode.rounded import STEP, RoundedLayer, few_sizes
 
 __all__ = ["Bert", "BertTokenizer", "read_bert"]
 
@@ -97,23 +99,40 @@ class Bert(nn.Module):
         seen = attention_mask
         if seen is not None:
             seen = seen.bool()[:, None, None].expand(-1, -1, len(place), -1)  # (B, 1, L, L)
-        states = self._states(words, place, partial(attend, seen=seen))
+        states = self._states(words, place, self._layers(partial(attend, seen=seen)))
         return SimpleNamespace(hidden_states=states, last_hidden_state=states[-1])
 
-    def packed(self, words: Tensor, lengths: NDArray[np.int64]) -> list[Tensor]:
+    def packed(
+        self, words: Tensor, lengths: NDArray[np.int64], rounded: Sequence[RoundedLayer] | None = None
+    ) -> list[Tensor]:
         """Hidden states (T, E) of texts laid end to end, of which only attention sees a padded copy.
 
         words : embeddings of the word pieces (T, E). Texts of like lengths should stand together.
+        rounded : what `rounded` gives, in place of the layers themselves.
         """
         places = torch.from_numpy(ranges(np.zeros_like(lengths), lengths))  # (T,)
-        return self._states(words, places, partial(attend_packed, groups=list(groups_of(lengths))))
+        groups = list(groups_of(lengths, 1 if rounded is None else STEP))
+        if rounded is not None:
+            more = few_sizes(len(words)) - len(words)
+            words, places = F.pad(words, (0, 0, 0, more)), F.pad(places, (0, more))
+            return self._states(words, places, [partial(layer, groups=groups) for layer in rounded])
+        return self._states(words, places, self._layers(partial(attend_packed, groups=groups)))
 
-    def _states(self, words: Tensor, places: Tensor, attend: Attend) -> list[Tensor]:
+    def rounded(self) -> list[RoundedLayer]:
+        """The layers with their weights as they are now, in bfloat16."""
+        return [RoundedLayer.of(layer) for layer in self.encoder["layer"].children()]
+
+    def _layers(self, attend: Attend) -> list[Callable[[Tensor], Tensor]]:
+        return [partial(layer, attend=attend) for layer in self.encoder["layer"].children()]
+
+    def _states(
+        self, words: Tensor, places: Tensor, layers: Sequence[Callable[[Tensor], Tensor]]
+    ) -> list[Tensor]:
         kinds = self.embeddings["token_type_embeddings"](places.new_zeros(1))  # (1, E): one text, no pairs
         hidden = words + kinds + self.embeddings["position_embeddings"](places)  # (..., L, E)
         states = [self.embeddings["dropout"](self.embeddings["LayerNorm"](hidden))]
-        for layer in self.encoder["layer"].children():
-            states.append(layer(states[-1], attend))
+        for layer in layers:
+            states.append(layer(states[-1]))
         return states
 
     def save_pretrained(self, folder: str | PathLike[str]) -> None:

@@ -59,7 +59,7 @@ class FeatureCache:
         *,
         shard_bytes: int = _SHARD,
     ) -> None:
-        self.folder = Path(folder) if folder is not None else _default_folder()
+        self.folder = Path(folder) if folder is not None else default_folder()
         self.limit_bytes = _limit() if limit_bytes is None else limit_bytes
         self._shard_bytes = shard_bytes
 
@@ -296,7 +296,7 @@ def _read_all(folder: Path, dimension: int, wanted: set[bytes]) -> Iterator[Shar
             path.unlink(missing_ok=True)
 
 
-def _default_folder() -> Path:
+def default_folder() -> Path:
     if named := os.environ.get("EXAUDIT_CACHE"):
         return Path(named)
     base = os.environ.get("LOCALAPPDATA") if os.name == "nt" else os.environ.get("XDG_CACHE_HOME")

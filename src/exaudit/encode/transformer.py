@@ -23,6 +23,7 @@ from exaudit.encode.bert import Bert, read_bert
 from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
 from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, windows_of
+from exaudit.encode.rounded import RoundedLayer
 from exaudit.encode.shapes import NONE, add_shapes, restore_shapes
 from exaudit.encode.sizes import check_sizes
 from exaudit.errors import EncoderError, EncoderMismatchError, SettingError
@@ -79,6 +80,7 @@ class Transformer:
         if tokenizer.mask is not None and tokenizer.mask >= self.module.get_input_embeddings().num_embeddings:
             tokenizer.mask = None  # a name without a vector
         self._rows: Ints | None = None  # of the word pieces, while only some of them have embeddings
+        self._low: tuple[tuple[int, int], list[RoundedLayer]] | None = None
         self._loaded = self._version()
 
     @classmethod
@@ -308,12 +310,22 @@ class Transformer:
             kinds = np.full(len(batch), NONE)
             kinds[own] = shapes[ranges(start, length)]
             words = words + self.module.shapes(torch.from_numpy(kinds))
-        with self.autocast():
-            states = self.module.packed(words, whole)
+        rounded = self._rounded()
+        with self.autocast() if rounded is None else nullcontext():
+            states = self.module.packed(words, whole, rounded)
         kept = torch.from_numpy(ranges(row + len(prefix) + windows.skip[part], windows.keep[part]))
         return (
             torch.cat([states[layer] for layer in self.layers], dim=1).index_select(0, kept).float()
         )  # (T, D)
+
+    def _rounded(self) -> list[RoundedLayer] | None:
+        """Layers in bfloat16, made once for weights as they are; None where gradients are wanted, or float32."""
+        if self.dtype != "bfloat16" or torch.is_grad_enabled() or self.module.training:
+            return None
+        state = (id(self.module), self._version())
+        if self._low is None or self._low[0] != state:
+            self._low = (state, self.module.rounded())
+        return self._low[1]
 
     def autocast(self) -> Any:
         """bfloat16 by autocast: weights stay float32 for tuning and saving, and so do residual sums and norms.

@@ -7,17 +7,19 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 
 import torch
 
 from exaudit._progress import hush
+from exaudit.cluster.pool import AHEAD, Pool
 from exaudit.errors import ExauditError
 from exaudit.experiments.registry import EXPERIMENTS
 from exaudit.experiments.run import Run
 
-__all__ = ["run_all"]
+__all__ = ["run_all", "run_all_on"]
 
 
 def run_all(names: Sequence[str], run: Run, *, jobs: int = 1) -> None:
@@ -44,6 +46,21 @@ def run_all(names: Sequence[str], run: Run, *, jobs: int = 1) -> None:
         torch.set_num_threads(threads)
         for worker in workers:
             worker.terminate()
+
+
+def run_all_on(pool: Pool, names: Sequence[str], run: Run) -> None:
+    """Every step of these experiments, by the workers of a cluster that share the run's folder."""
+    for _ in pool.map(partial(_steps_of, names, run), range(AHEAD * pool.workers)):  # one for each, at least
+        pass
+    _run_steps(names, run)  # nothing is left, or a worker failed: then this meets the same error
+
+
+def _steps_of(names: Sequence[str], run: Run) -> Callable[[int], None]:
+    def work(_: int) -> None:
+        with suppress(ExauditError):
+            _run_steps(names, run)
+
+    return work
 
 
 def _run_steps(names: Sequence[str], run: Run) -> None:

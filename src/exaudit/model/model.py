@@ -161,7 +161,7 @@ class Model:
             words = positive[first:last], negative[first:last]  # (N, K) each
             output = self.output_of(outputs[b] - against[b], words[0] - words[1])  # (K,)
             mine = None if vectors is None else vectors[first:last]
-            yield self._scores(documents[b], output, *words, mine)
+            yield self.scores_of(documents[b], output, *words, mine)
 
     def output_of(self, output: NDArray[np.float32], scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """What decides a document (K,), above zero or not, given s+- of it (K,) and of its words (N, K).
@@ -179,14 +179,15 @@ class Model:
         """What is taken off the scores of a document's words (K,), given what decides it for each class (K,)."""
         return np.zeros_like(output) if self.confidence is None else self.confidence.doubt(output)
 
-    def _scores(
+    def scores_of(
         self,
         document: Document,
         output: NDArray[np.float32],
         positive: NDArray[np.float32],
         negative: NDArray[np.float32],
-        exemplars: NDArray[np.float32] | None,
+        exemplars: NDArray[np.float32] | None = None,
     ) -> Scores:
+        """What the model says of a document, given what decides it (K,) and s+ and s- of its words (N, K) each."""
         doubts = self.doubts(output)  # (K,)
         views = tuple(
             TokenScores(

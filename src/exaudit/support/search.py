@@ -34,7 +34,7 @@ from exaudit.support.products import (
 from exaudit.support.projection import Projection, Sketch
 from exaudit.support.rows import Rows, Sketches, as_tensor
 
-__all__ = ["ExactSearch"]
+__all__ = ["ExactSearch", "as_distances", "checked_queries", "not_finite"]
 
 Vectors = NDArray[np.float32] | NDArray[np.float16]
 
@@ -117,17 +117,14 @@ class ExactSearch:
 
     def search(self, queries: NDArray[Any], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Distances (N, k) and rows (N, k) of the k nearest live rows of each query (N, M), nearest first."""
-        queries = np.ascontiguousarray(queries, dtype=np.float32)
-        if queries.ndim != 2 or queries.shape[1] != self.width:
-            raise SupportError(
-                f"queries of shape {queries.shape} do not fit a support set of {self.width} numbers a vector; "
-                "they must come from the same model"
-            )
-        if not 1 <= k <= MAX_K:
-            raise SupportError(f"k must be from 1 to {MAX_K}, not {k}")
-        if k > len(self):
-            raise SupportError(f"k = {k} nearest were asked for, but the support set has {len(self)} rows")
-        distances = np.empty((len(queries), k), dtype=np.float32)
+        squared, rows = self.nearest(queries, k)
+        return as_distances(squared), rows
+
+    def nearest(self, queries: NDArray[Any], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The same with the squared distances that the order is made by: they are those of any other search, to the
+        last bit, so that what several searches found can be put in order."""
+        queries = checked_queries(queries, k, self.width, len(self))
+        measured = np.empty((len(queries), k), dtype=np.float64)
         rows = np.empty((len(queries), k), dtype=np.int64)
         projection = self._fitted()
         step = BATCH[self._device.type]
@@ -145,16 +142,17 @@ class ExactSearch:
                 asked = as_tensor(queries[some]).to(self._device)  # (Q, M)
                 finite = asked.isfinite().all(dim=1)
                 if not bool(finite.all()):
-                    place = some.start + int((~finite).nonzero()[0])
-                    raise SupportError(f"query {place} holds a number that is not finite")
+                    raise not_finite(some.start + int((~finite).nonzero()[0]))
                 batch = _Batch(asked, k, projection)
                 self._narrow(batch, seeds, seed_rows)
                 self._scan(batch, live, len(seeds))
                 exact = self._squared(batch, batch.query, batch.row, torch.float64)
                 squared, nearest = batch.nearest(exact)  # (Q, k)
-                distances[some] = (squared.sqrt() / projection.scale).float().cpu().numpy()
+                measured[some] = (
+                    squared.cpu().numpy() / projection.scale**2
+                )  # powers of two: nothing is rounded
                 rows[some] = nearest.cpu().numpy()
-        return distances, rows
+        return measured, rows
 
     def adopt(self, known: Sketches, rows: NDArray[np.int64]) -> None:
         """Use sketches that were made before of the vectors of these rows; before any are added."""
@@ -373,6 +371,31 @@ def _full_precision_sums() -> Iterator[None]:
         yield
     finally:
         backend.allow_bf16_reduced_precision_reduction = before
+
+
+def checked_queries(queries: NDArray[Any], k: int, width: int, rows: int) -> NDArray[np.float32]:
+    """Queries (N, M) for the k nearest of so many rows of a width, or a SupportError that says what does not fit."""
+    queries = np.ascontiguousarray(queries, dtype=np.float32)
+    if queries.ndim != 2 or queries.shape[1] != width:
+        raise SupportError(
+            f"queries of shape {queries.shape} do not fit a support set of {width} numbers a vector; "
+            "they must come from the same model"
+        )
+    if not 1 <= k <= MAX_K:
+        raise SupportError(f"k must be from 1 to {MAX_K}, not {k}")
+    if k > rows:
+        raise SupportError(f"k = {k} nearest were asked for, but the support set has {rows} rows")
+    return queries
+
+
+def not_finite(query: int) -> SupportError:
+    return SupportError(f"query {query} holds a number that is not finite")
+
+
+def as_distances(squared: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The distances that a search tells, of squared ones."""
+    with np.errstate(over="ignore"):
+        return np.sqrt(squared).astype(np.float32)
 
 
 def _checked(vectors: Vectors, width: int | None) -> Vectors:

@@ -36,13 +36,13 @@ from exaudit.support.head import head_of
 from exaudit.support.header import SupportHeader
 from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State
 from exaudit.support.support_set import SupportSet, signed
-from exaudit.support.tables import KeyedTable, Numbers, Table, folder_of, matrix
+from exaudit.support.tables import KeyedTable, Located, Numbers, Table, folder_of, matrix
 
-__all__ = ["LanceSupportSet"]
+__all__ = ["TEXTS", "LanceSupportSet", "document_of"]
 
 _FILE_BYTES = 32 << 20  # compaction rewrites one file at a time, so this is the space it needs
 _LOG_FILES = 64  # the log is merged into one file when it has this many
-_TEXTS = ["id", "text", "tokens", "meta"]
+TEXTS = ["id", "text", "tokens", "meta"]
 _NARROW = ["batch", "document", "offset", "length", "id", "label", "token_labels", "scores", "digest"]
 
 
@@ -238,9 +238,9 @@ class LanceSupportSet(SupportSet):
     def _read_documents(self, numbers: Sequence[int]) -> list[SupportDocument]:
         if not numbers:
             return []
-        rows = self._documents.take(np.asarray(numbers, np.int64), _TEXTS)
+        rows = self._documents.take(np.asarray(numbers, np.int64), TEXTS)
         with self._documents.doing("read"):
-            return [_text(n, row) for n, row in zip(numbers, rows.to_pylist(), strict=True)]
+            return [document_of(n, row) for n, row in zip(numbers, rows.to_pylist(), strict=True)]
 
     def _share(self) -> LanceSupportSet:
         other = super()._share()
@@ -250,6 +250,10 @@ class LanceSupportSet(SupportSet):
 
     def _read_vectors(self, rows: npt.NDArray[np.int64], out: Array) -> None:
         self._exemplars.read_into(rows, "vector", out)
+
+    def located(self, numbers: Numbers, rows: Numbers, *, afresh: bool = False) -> tuple[Located, Located]:
+        """Where documents are, and vectors, for a process that has not opened the set."""
+        return self._documents.located(numbers, afresh=afresh), self._exemplars.located(rows, afresh=afresh)
 
     # What can be read of a damaged set (see `repair`)
 
@@ -276,11 +280,11 @@ class LanceSupportSet(SupportSet):
     def readable_documents(self, state: State) -> dict[int, SupportDocument]:
         """Texts of documents by their numbers."""
         found: dict[int, SupportDocument] = {}
-        for rows in self._documents.readable(["batch", "document", *_TEXTS]):
+        for rows in self._documents.readable(["batch", "document", *TEXTS]):
             numbers = _numbers(state, *(rows[key].to_numpy() for key in ("batch", "document")))
-            for number, row in zip(numbers.tolist(), rows.select(_TEXTS).to_pylist(), strict=True):
+            for number, row in zip(numbers.tolist(), rows.select(TEXTS).to_pylist(), strict=True):
                 with suppress(ValueError, TypeError):
-                    found[number] = _text(number, row)
+                    found[number] = document_of(number, row)
         return found
 
     def readable_vectors(self, state: State) -> dict[int, Array]:
@@ -346,7 +350,8 @@ class LanceSupportSet(SupportSet):
         return unneeded
 
 
-def _text(number: int, row: dict[str, Any]) -> SupportDocument:
+def document_of(number: int, row: dict[str, Any]) -> SupportDocument:
+    """A document from its row of the columns TEXTS; its labels are filled in by others."""
     meta = dict(json.loads(row["meta"]))
     return SupportDocument(number, -1, row["id"], row["text"], tuple(row["tokens"]), "", (), meta)
 

@@ -33,7 +33,7 @@ from exaudit.support.exemplars import (
 from exaudit.support.header import SupportHeader, number_of
 from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State, spans
 
-__all__ = ["SupportSet"]
+__all__ = ["SupportSet", "damaged"]
 
 _ATTEMPTS = 100  # an attempt fails only because another writer's succeeded
 _COMPARED = 64  # documents whose vectors are read together to be compared with their fingerprints
@@ -231,10 +231,7 @@ class SupportSet(ABC):
             own, scores = vectors[start : start + length], state.scores[row : row + length]
             whole = document_digest(document, own, scores) == state.digests[document.number]
             if not whole or document.id != state.ids[document.number]:
-                raise SupportError(
-                    f"{self.where}: document {state.ids[document.number]!r:.60} is damaged: it is not what was added; "
-                    "see `exaudit verify`, and go back to what is good with `exaudit support repair`"
-                )
+                raise damaged(self.where, state.ids[document.number])
             self._assured[document.number] = _said(document)
             start += length
 
@@ -334,6 +331,16 @@ class SupportSet(ABC):
         return self._commit(lambda state: state.redo(), author, reason)
 
     # History
+
+    @property
+    def undoable(self) -> bool:
+        """Whether there is an edit to take back."""
+        return bool(self._state.undoable)
+
+    @property
+    def redoable(self) -> bool:
+        """Whether there is an edit that was undone last, to do again."""
+        return bool(self._state.redoable)
 
     def log(self) -> list[Edit]:
         """The audit trail: every edit from the creation on, undone ones too."""
@@ -449,6 +456,13 @@ class SupportSet(ABC):
         if id not in state.number_of:
             raise SupportError(f"{self.where}: there is no document {id!r} in the support set")
         return state.number_of[id]
+
+
+def damaged(where: str, id: str | None) -> SupportError:
+    return SupportError(
+        f"{where}: document {id!r:.60} is damaged: it is not what was added; "
+        "see `exaudit verify`, and go back to what is good with `exaudit support repair`"
+    )
 
 
 def signed(entry: Entry, parent: str, author: str | None, reason: str) -> Entry:

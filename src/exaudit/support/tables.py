@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from exaudit._files import read_json
 from exaudit.errors import SupportError
 from exaudit.support.history import REPAIR
 
-__all__ = ["KeyedTable", "Table", "folder_of", "matrix"]
+__all__ = ["KeyedTable", "Located", "Table", "folder_of", "matrix"]
 
 Numbers = npt.NDArray[np.int64]
 _WHOLE, _END = 4 << 20, 1 << 16  # bytes of a file that is compared whole, and of the end of a larger one
@@ -374,19 +375,19 @@ class KeyedTable(Table):
 
     def read_into(self, names: Numbers, column: str, out: npt.NDArray[Any]) -> None:
         """Read a column of vectors into `out`, in the order of the names."""
-
-        def read(dataset: Any, places: Numbers) -> None:
-            low, high = int(places.min()), int(places.max())
-            if high - low >= 2 * len(places):
-                out[:] = matrix(dataset.take(places, columns=[column])[column])
-                return
-            together = dataset.scanner(columns=[column], offset=low, limit=high - low + 1).to_table()
-            vectors = matrix(together[column])
-            in_order = len(places) == len(vectors) and (np.diff(places) == 1).all()
-            out[:] = vectors if in_order else vectors[places - low]
-
         if len(names):
-            self._reading(names, read)
+            self._reading(names, lambda dataset, places: _read_into(dataset, places, column, out))
+
+    def located(self, names: Numbers, *, afresh: bool = False) -> Located:
+        """Where the rows with these names are; afresh: another process may have compacted the version last seen."""
+        if afresh:
+            self._follow(afresh=True)
+        dataset, places = self.places(names)
+        if dataset is None:  # there was nothing to look for so far
+            dataset = self._follow()[0]
+        self._check_there(names, places)
+        uri = self.uri if self.folder is None else os.fspath(self.folder.absolute())
+        return Located(uri, int(dataset.version), places)
 
     def _reading(self, names: Numbers, read: Callable[[Any, Numbers], Any]) -> Any:
         dataset, places = self.places(names)
@@ -397,13 +398,16 @@ class KeyedTable(Table):
             except SupportError:  # has another process compacted this version away?
                 self._follow(afresh=True)
                 dataset, places = self.places(names)
+        self._check_there(names, places)
+        with self.doing("read"):
+            return read(dataset, places)
+
+    def _check_there(self, names: Numbers, places: Numbers) -> None:
         if (places < 0).any():
             raise SupportError(
                 f"{self.uri}: {int(names[places < 0][0])} is not in this table (any more); "
                 "if the support set was compacted elsewhere open it again, else restore it from a backup"
             )
-        with self.doing("read"):
-            return read(dataset, places)
 
     def delete_batches(self, plan: Mapping[int, Sequence[int] | None]) -> None:
         """Delete the documents at these places of each batch, or all of a batch (None)."""
@@ -413,6 +417,49 @@ class KeyedTable(Table):
         for key, places in plan.items():
             if places is not None:
                 self.delete(f"batch = {key} AND document IN ({', '.join(map(str, places))})")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Some rows of a version of a table, for a process that has not opened the support set."""
+
+    uri: str
+    version: int
+    places: Numbers
+
+    def open(self) -> LocatedRows:
+        table = Table(self.uri, lambda: self.version)
+        return LocatedRows(table, table.latest(), self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedRows:
+    """The same, opened."""
+
+    table: Table
+    dataset: Any
+    places: Numbers
+
+    def take(self, some: slice, columns: Sequence[str]) -> pa.Table:
+        with self.table.doing("read"):
+            return self.dataset.take(self.places[some], columns=list(columns))
+
+    def read_into(self, some: slice, column: str, out: npt.NDArray[Any]) -> None:
+        """Read a column of vectors into `out`."""
+        if some.stop > some.start:
+            with self.table.doing("read"):
+                _read_into(self.dataset, self.places[some], column, out)
+
+
+def _read_into(dataset: Any, places: Numbers, column: str, out: npt.NDArray[Any]) -> None:
+    low, high = int(places.min()), int(places.max())
+    if high - low >= 2 * len(places):
+        out[:] = matrix(dataset.take(places, columns=[column])[column])
+        return
+    together = dataset.scanner(columns=[column], offset=low, limit=high - low + 1).to_table()
+    vectors = matrix(together[column])
+    in_order = len(places) == len(vectors) and (np.diff(places) == 1).all()
+    out[:] = vectors if in_order else vectors[places - low]
 
 
 def _try(part: Any) -> None:

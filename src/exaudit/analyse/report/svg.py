@@ -18,7 +18,7 @@ __all__ = ["PALETTE", "panels", "svg"]
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "5 2", "1 2")
 WIDTH, HEIGHT = 480, 300
-LEFT, RIGHT, TOP, BOTTOM = 58, 16, 12, 58
+LEFT, RIGHT, TOP, BOTTOM = 58, 30, 12, 58
 LINE = 17  # height of a line of text
 TITLE = 24  # height of a panel's title
 
