@@ -33,18 +33,23 @@ __all__ = [
 
 SHOWN = 10  # remarks, of which there may be some about each file
 
+CLUSTER = "Cluster"  # the panel of the help
 RayAt = Annotated[
     str | None,
     typer.Option(
         "--ray",
         metavar="ADDRESS",
         help="Work on a Ray cluster: auto, local, host:port or ray://host:port. It is trusted like a shell.",
+        rich_help_panel=CLUSTER,
     ),
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", min=1, help="With --ray, how many; by default one for each GPU or, without any, core."
+        "--workers",
+        min=1,
+        help="With --ray, how many; by default one for each GPU or, without any, core.",
+        rich_help_panel=CLUSTER,
     ),
 ]
 OnError = Annotated[
