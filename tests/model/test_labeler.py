@@ -138,7 +138,8 @@ def test_fine_tuning_starts_from_a_trained_model(trained: Labeler, loss: str) ->
 @pytest.mark.parametrize("loss", ["document", "token"])
 def test_tuning_changes_the_encoder_and_travels_with_the_model(bert: Path, loss: str, tmp_path: Path) -> None:
     documents = reviews(40)
-    model = tiny_labeler(encoder=str(bert), tune_encoder=True, loss=loss, epochs=1)
+    # In bfloat16, an encoder that Transformers has read and one that we have are rounded in different places.
+    model = tiny_labeler(encoder=str(bert), tune_encoder=True, loss=loss, epochs=1, precision="float32")
     model.fit(documents[:30], dev=documents[30:])
     kept = "student" if loss == "token" else model.model_.record["tuning"]["kept"]
     assert model.model_.head.config.pool == ("none" if kept == "student" else "max")

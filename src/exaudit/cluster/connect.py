@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,13 +39,17 @@ def connected(address: str) -> Iterator[Any]:
         return
     found = _running() if address == "auto" else None if address == "local" else address
     options = {"logging_level": "ERROR", "log_to_driver": False}
-    if found is None:
-        _stay_here(True)
-        own = {"include_dashboard": False, "object_store_memory": OBJECTS}
-        ray.init(address="local", **own, **options)
-    else:
-        _stay_here(_host(found) in HERE)
-        _join(ray, found, options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", "lance is not fork-safe"
+        )  # Ray forks to start its own programs, not ours
+        if found is None:
+            _stay_here(True)
+            own = {"include_dashboard": False, "object_store_memory": OBJECTS}
+            ray.init(address="local", **own, **options)
+        else:
+            _stay_here(_host(found) in HERE)
+            _join(ray, found, options)
     try:
         yield ray
     finally:
