@@ -42,7 +42,7 @@ def main() -> None:
 
 def measure(folder: Path, count: int, rounds: int) -> dict[str, object]:
     model = folder / "model"
-    Labeler(epochs=1, device="cpu", cache="").fit(sample_documents("learner", 200)).save(model)
+    Labeler(epochs=1, device="cpu", cache="").fit(sample_documents("learner", 200, seed=0)).save(model)
     whole, half = write(folder / "whole.jsonl", count), write(folder / "half.jsonl", count // 2)
     times: dict[str, list[float]] = {}
 

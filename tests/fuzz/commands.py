@@ -109,7 +109,7 @@ class Command:
 
 
 def verbs() -> dict[str, Any]:
-    """Every verb with its parameters, as typer knows them."""
+    """Every verb that ends by itself, with its parameters, as typer knows them."""
     from typer.main import get_command
 
     from exaudit.cli.app import app
@@ -121,7 +121,7 @@ def verbs() -> dict[str, Any]:
         for name in inner or ():
             yield from walk(inner[name], (*path, name))
 
-    return dict(walk(get_command(app)))
+    return {verb: parameters for verb, parameters in walk(get_command(app)) if verb != "serve"}
 
 
 def draw(rng: random.Random, known: dict[str, Any], place: Path) -> Command:
