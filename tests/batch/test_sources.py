@@ -79,3 +79,11 @@ def test_nothing_to_read_is_told(corpus: Path) -> None:
         find_files(corpus)
     with pytest.raises(DataError, match=r"nowhere://x/y: this address cannot be read"):
         find_files("nowhere://x/y")
+
+
+def test_shards_are_read_as_the_whole_file_would_be() -> None:
+    """A model sorts so many documents by length together, and bfloat16 rounds by what stands together."""
+    from exaudit.batch import shards
+    from exaudit.model import model
+
+    assert shards.DOCUMENTS % model._CHUNK == 0

@@ -25,7 +25,9 @@ __all__ = ["OutputFolder", "Shard", "shards"]
 RECORD = "_exaudit.json"
 MANY = 64  # files that need not be cut: there are enough for all who work
 LARGE = 1 << 20  # bytes of a file that is cut, where there are few
-DOCUMENTS = 2000  # of a shard that is cut
+DOCUMENTS = (
+    2048  # of a shard that is cut: as many as a model reads together, so that all is rounded as in one file
+)
 PART = re.compile(r"(?s)(.+)\.part-[0-9]{5,}\.jsonl")
 
 
