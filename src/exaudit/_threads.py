@@ -3,7 +3,7 @@
 Left alone, OpenMP lets a thread that waits for work spin for milliseconds, which burns the core that another process,
 or the very thread it waits for, could use: beside one other process, labelling took five times as long. To sleep at
 once is no better where nobody else works: the next piece of work is mostly microseconds away, and waking up takes
-longer. So threads spin for less than a tenth of a millisecond, then sleep. OpenMP reads its settings from the
+longer. So threads spin for a short while, then sleep. OpenMP reads its settings from the
 environment, once, when torch is loaded.
 """
 
@@ -30,7 +30,7 @@ def settle_threads(environment: MutableMapping[str, str] = os.environ) -> None:
     if not any(name in environment for name in WAITING):
         environment["OMP_WAIT_POLICY"] = "PASSIVE"
         environment["GOMP_SPINCOUNT"] = SPINS  # of GNU's OpenMP, which torch comes with on Linux
-    # Kernels are made for every number of rows, and the thousand last ones kept: a third of a gigabyte in the end.
+    # Kernels are made for every number of rows, and the thousand last ones kept: a tenth of a gigabyte more after 100,000 texts.
     environment.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     if (
         cores := usable_cores()
