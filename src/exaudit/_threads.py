@@ -30,7 +30,8 @@ def settle_threads(environment: MutableMapping[str, str] = os.environ) -> None:
     if not any(name in environment for name in WAITING):
         environment["OMP_WAIT_POLICY"] = "PASSIVE"
         environment["GOMP_SPINCOUNT"] = SPINS  # of GNU's OpenMP, which torch comes with on Linux
-    # Kernels are made for every number of rows, and the thousand last ones kept: a tenth of a gigabyte more after 100,000 texts.
+    # Kernels are made for every number of rows, and the thousand last ones kept: a tenth of a gigabyte more after
+    # 100,000 texts.
     environment.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     if (
         cores := usable_cores()
