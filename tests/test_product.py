@@ -23,7 +23,6 @@ def made(dtype: torch.dtype, rows: int, inner: int = 24, outer: int = 10) -> tup
 @pytest.fixture(params=["packed", "plain"])
 def layout(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "plain":
-        monkeypatch.delattr(torch.ops.mkldnn, "_reorder_linear_weight", raising=False)
         monkeypatch.setattr(torch.ops, "mkldnn", object())
     return str(request.param)
 
