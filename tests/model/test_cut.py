@@ -113,7 +113,7 @@ def test_a_model_of_words_between_white_space_cuts_texts_there(tmp_path: Path) -
 
 
 def test_a_model_of_tokens_with_punctuation_apart_cuts_texts_into_words() -> None:
-    documents = [Document.from_tokens([*d.tokens, "."], label=d.label) for d in reviews(60)]
+    documents = [Document.from_tokens(Document.from_text(d.text).tokens, label=d.label) for d in reviews(60)]
     model = tiny_labeler(epochs=1).fit(documents).model_
     (scores,) = model.label([TEXT])
     assert scores.document.tokens == WORDS
