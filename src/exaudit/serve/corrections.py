@@ -153,7 +153,7 @@ def router(bench: Workbench) -> APIRouter:
         make = edit_of(bench, body.edit)
         touched = touched_by(bench, body.edit)
         rule = body.rule if body.rule != "model" else None
-        job = bench.jobs.start("preview", lambda job: _tried(bench, make, touched, rule))
+        job = bench.jobs.start("preview", lambda job: _tried(bench, make, touched, rule), short=True)
         return PreviewView(job=job_view(job))
 
     @api.get("/preview/{id}")

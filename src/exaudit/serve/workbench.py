@@ -324,7 +324,7 @@ class Workbench:
     def kept_files(self) -> dict[str, str]:
         """Names of the files that were open before, by their keys."""
         now = None if self.file is None else self.file.folder.name
-        there = [each for each in sorted(self.state.place("files").iterdir()) if OpenFile.is_whole(each)]
+        there = [each for each in sorted((self.state.folder / "files").glob("*")) if OpenFile.is_whole(each)]
         return {each.name: read_json(each / "file.json")["name"] for each in there if each.name != now}
 
     def kept_file(self, key: str) -> OpenFile:
