@@ -23,12 +23,11 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-from serve import ask, resident, serving
-
 from exaudit.audit import Auditor
 from exaudit.data.document import Document
 from exaudit.data.sample import sample_documents
 from exaudit.model.labeler import Labeler
+from serve import ask, resident, serving
 
 TRAIN, SUPPORT, HELD_OUT = 1500, 400, 300
 ASKED = 5  # times each question is asked
@@ -139,7 +138,9 @@ def main() -> None:
             _, most = wait(connection, process)
             found["open_s"] = round(time.monotonic() - began, 1)
             memory += [resident(process), most]
-            found["ms"] = {name: asked(connection, path) for name, path in questions(options.documents).items()}
+            found["ms"] = {
+                name: asked(connection, path) for name, path in questions(options.documents).items()
+            }
             pages = ("/features?class=i", "/reliability", "/compare")
             found["jobs_s"] = {path.split("?")[0][1:]: analysed(connection, path) for path in pages}
             memory.append(resident(process))

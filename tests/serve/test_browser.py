@@ -242,6 +242,48 @@ def test_words_are_walked_and_explained_by_keyboard(page: Page, opened: tuple[Wo
     assert sum(terms) == pytest.approx(output, abs=0.006)
 
 
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until the focus is there; it must be seen wherever it stops."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        stop = page.evaluate_handle("document.activeElement")
+        seen = "e => [e, e.closest('label')].some(o => o && getComputedStyle(o).outlineStyle !== 'none')"
+        assert stop.evaluate(seen), stop.evaluate("e => e.outerHTML.slice(0, 200)")
+        if stop.evaluate("(e, selector) => e.matches(selector)", selector):
+            return
+    raise AssertionError(f"Tab does not come to {selector}")
+
+
+def test_the_story_by_keyboard_alone(page: Page, opened: tuple[Workbench, Client]) -> None:
+    bench, client = opened
+    place, n = find_flip(page, client)
+    visit(page, client, f"/?place={place}")
+    before, flag = bench.version, re.compile(r"\bf\b")
+    tab_to(page, "#rules input")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_label("ExAG")).to_be_checked()
+    tab_to(page, "#words .w")
+    for _ in range(n):
+        page.keyboard.press("ArrowRight")
+    word = page.locator(f'#words .w[data-n="{n}"]')
+    expect(word).to_have_class(flag)
+    page.keyboard.press("Enter")
+    expect(page.locator(".exemplars li").first).to_be_visible()
+    tab_to(page, ".exemplars button")
+    page.keyboard.press("Enter")
+    expect(page.locator("#edit-summary")).to_contain_text("would flip")
+    tab_to(page, "#edit-reason")
+    page.keyboard.type("it complains")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    expect(word).not_to_have_class(flag)
+    page.keyboard.press("Enter")
+    expect(word).to_have_class(flag)
+    expect(word).to_be_focused()
+    assert bench.version == before + 2
+
+
 def test_three_documents_are_marked_by_mouse_and_keyboard(
     page: Page, opened: tuple[Workbench, Client]
 ) -> None:

@@ -43,9 +43,13 @@ class Job:
         return self.status in ("done", "failed", "cancelled")
 
     def tell(self, step: str, done: int, total: int | None) -> None:
+        self.heed()
+        self.step, self.done, self.total = step, done, total
+
+    def heed(self, *_: object) -> None:
+        """End here if it was cancelled. Takes the progress of parts that are too small to be told."""
         if self._stop.is_set():
             raise CancelledError
-        self.step, self.done, self.total = step, done, total
 
     def cancel(self) -> None:
         self._stop.set()

@@ -103,7 +103,9 @@ class Answers:
     def summary(self) -> list[str]:
         """What was looked at, and whose decisions these are."""
         words = sum(len(s.document.tokens) for s in self.labelled)
-        lines = [f"{len(self.labelled):,} documents with {words:,} words, labelled {_choice(self.labels)}."]
+        count = len(self.labelled)
+        noun = "document" if count == 1 else "documents"
+        lines = [f"{count:,} {noun} with {words:,} words, labelled {_choice(self.labels)}."]
         if note := self.model.note_on_length([s.document for s in self.labelled]):
             lines.append(note)
         names = [repr(view.positive) for view in self.labels.views]

@@ -14,6 +14,8 @@ function progress() {
   $("queue-progress").value = queue.decided;
   $("queue-count").textContent = `${queue.decided} of ${counted(queue.total, "document")} decided` + (queue.added ? `, ${queue.added} in the support set` : "");
   $("queue-undo").disabled = !state.last.length;
+  $("queue-export").hidden = queue.decided === 0;
+  $("queue-add").hidden = queue.decided === queue.added;
 }
 
 async function show() {
@@ -116,6 +118,8 @@ async function load() {
     return;
   }
   state.queue = await api("/api/queue");
+  $("queue-bar").hidden = false;
+  $("queue-keys").textContent = Math.min(9, state.queue.names.length);
   $("queue-lead").textContent = state.queue.refused ?
     "What the admission rule refused, hardest first. Your decisions are kept as you make them, and can go into the support set or out as a file." :
     "No admission limits were fitted, so these are all documents, the least sure first. Your decisions are kept as you make them.";
