@@ -15,7 +15,8 @@ import pytest
 from exaudit.audit import Auditor
 from exaudit.data.document import Document
 from exaudit.data.readers import read_documents
-from exaudit.model.folder import load_model
+from exaudit.model.folder import load_model, save_model
+from exaudit.serve.jobs import Job
 from exaudit.serve.workbench import Workbench
 from tiny import cued, tiny_labeler
 from webclient import CSRF, Client, Serve
@@ -441,6 +442,39 @@ def test_an_open_can_be_cancelled(serve: Serve, splits: Splits) -> None:
         time.sleep(0.01)
     assert job.status == "cancelled"
     assert bench.file is None
+
+
+def test_a_build_can_be_cancelled_and_made_again(
+    serve: Serve, made: Path, splits: Splits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_model(load_model(made), tmp_path / "model")
+    bench, client = serve(tmp_path / "model")
+    client.wait(bench.open("train", splits["train"], fingerprint="train").id)
+    told = Job.tell
+
+    def cancelled(job: Job, step: str, done: int, total: int | None) -> None:
+        if step == "build" and done:
+            assert total == 300
+            client.post(f"/api/jobs/{job.id}/cancel")
+        told(job, step, done, total)
+
+    monkeypatch.setattr(Job, "tell", cancelled)
+    job = bench.jobs.get(client.post("/api/support/build")["id"])
+    assert job is not None
+    while not job.ended:
+        time.sleep(0.01)
+    assert job.status == "cancelled"
+    assert client.get("/api/support")["exists"] is False
+    monkeypatch.undo()
+    bench, client = serve(tmp_path / "model")  # which finds what was begun
+    opening = bench.reopen()
+    assert opening is not None
+    client.wait(opening.id)
+    assert client.get("/api/support")["documents"] == 0
+    assert b'id="build"' in client.ask("GET", "/correct").body
+    client.wait(client.post("/api/support/build")["id"])
+    assert client.get("/api/support")["documents"] == 300
+    assert b'id="build"' not in client.ask("GET", "/correct").body
 
 
 # -- more classes -----------------------------------------------------------------------------------------

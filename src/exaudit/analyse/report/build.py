@@ -170,6 +170,8 @@ def reliability_page(answers: Answers) -> Page:
     summary = answers.summary()
     if not sections:
         summary.append("No labels are known and there is no K-NN, so nothing can be said about reliability.")
+    elif all(true_classes(each.document, answers.labels) is None for each in answers.labelled):
+        summary.append("The documents have no labels, so how many are decided rightly cannot be told.")
     return Page(answers.title, tuple(summary), tuple(sections), data)
 
 
