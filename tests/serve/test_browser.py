@@ -152,6 +152,11 @@ def test_with_three_classes_too(page: Page, serve: Serve, tmp_path: Path) -> Non
     expect(word).to_have_class(re.compile(rf"\bf\b.*\bc{c}\b"))
     for path in ("/features", "/reliability", "/model", "/queue"):
         visit(page, client, path)
+    while not page.locator("#queue-words .w.f").count():
+        before = page.locator("#queue-title").text_content()
+        page.keyboard.press("j")
+        expect(page.locator("#queue-title")).not_to_have_text(before or "")
+    expect(page.locator("#queue-words .w[data-tag]").first).to_be_visible()  # its class, besides the colour
 
 
 def test_a_promise_is_told_and_withdrawn(page: Page, promising: tuple[Workbench, Client]) -> None:
@@ -331,6 +336,12 @@ def test_the_queue_is_decided_by_keyboard_and_survives_a_reload(
     title = page.locator("#queue-title")
     first = title.text_content()
     page.keyboard.press("1")
+    expect(title).not_to_have_text(first or "")
+    page.keyboard.press("k")
+    expect(title).to_have_text(first or "")
+    pressed = page.locator("#queue-choices button[aria-pressed=true]")
+    expect(pressed).to_contain_text("negative")
+    page.keyboard.press("j")
     expect(title).not_to_have_text(first or "")
     second = title.text_content()
     page.keyboard.press("Enter")

@@ -4,7 +4,7 @@ import { $, counted, failed, fill, make, named, notify, setup, signed } from "./
 import { openEdit } from "./edit.js";
 import { showEvidence } from "./evidence.js";
 import { seeVersion, watch } from "./shell.js";
-import { flags, strength, Words } from "./words.js";
+import { flags, strength, tags, Words } from "./words.js";
 
 const PER_PAGE = 20;
 const RULES = { model: "Model", knn: "K-NN", exag: "ExAG", exat: "ExAT" };
@@ -140,8 +140,10 @@ function showView(view) {
   showRules();
   showBoundary();
   paint();
-  for (const button of document.querySelectorAll(".document"))
-    button.toggleAttribute("aria-current", Number(button.dataset.place) === view.place);
+  for (const button of document.querySelectorAll(".document")) {
+    if (Number(button.dataset.place) === view.place) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
+  }
 }
 
 // What is promised about answers that are admitted, in one line; of a file that has drifted, the reason says it.
@@ -201,10 +203,7 @@ function paint() {
     if (refused.has(n) && state.rule === (view.admitted_by === "promise" ? "model" : "knn")) kinds.push("r");
     return kinds;
   });
-  const same = (a, b) => a.classes.join() === b.classes.join();
-  const tags = view.classes.length === 1 ? [] : moved.map((own, n) =>
-    own.classes.length && !(n + 1 < moved.length && same(own, moved[n + 1])) ? own.classes.map((c) => view.classes[c]).join(" + ") : "");
-  words.paint(styles, tags);
+  words.paint(styles, tags(moved, view.classes));
   words.select(state.word);
   const count = (found) => found.filter((own) => own.classes.length).length.toLocaleString("en");
   const [before, share] = [shareAt(0), shareAt(state.moves[classOf()])], percent = (value) => `${(100 * value).toFixed(1)}%`;
