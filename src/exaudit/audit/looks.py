@@ -68,7 +68,7 @@ class Looks:
 
     @property
     def _alone(self) -> bool:
-        """Whether there is nothing to look up: no support set, or an empty one, as a build that was stopped leaves it."""
+        """Whether there is no support set, or an empty one, as a build that was stopped leaves it."""
         return not self.has_support or not len(self.auditor.support)
 
     def of(self, documents: Sequence[Any]) -> list[Look]:
