@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,7 +24,9 @@ class Nodes:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        self._cluster = Cluster(initialize_head=True, head_node_args={**SMALL, "include_dashboard": False})
+        self._client = _free_port()
+        head = {**SMALL, "include_dashboard": False, "ray_client_server_port": self._client}
+        self._cluster = Cluster(initialize_head=True, head_node_args=head)
         for _ in range(2):
             self.add()
 
@@ -31,8 +34,12 @@ class Nodes:
     def address(self) -> str:
         return str(self._cluster.address)
 
-    def add(self) -> Any:
-        return self._cluster.add_node(**SMALL)
+    @property
+    def client_address(self) -> str:
+        return f"ray://127.0.0.1:{self._client}"
+
+    def add(self, **more: Any) -> Any:
+        return self._cluster.add_node(**SMALL, **more)
 
     def kill(self, node: Any) -> None:
         self._cluster.remove_node(node, allow_graceful=False)
@@ -43,6 +50,11 @@ class Nodes:
 
     def shutdown(self) -> None:
         self._cluster.shutdown()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

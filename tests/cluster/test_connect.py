@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from exaudit.cluster import connect
 from exaudit.cluster.connect import connected
 from exaudit.errors import ClusterError, SettingError
 
@@ -59,6 +60,46 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         pass
 
 
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [("127.0.0.1:6379", True), ("ray://localhost:10001", True), ("ray://far.example:1", False)],
+)
+def test_the_token_of_this_machine_is_for_this_machine(
+    address: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it Ray refuses us on a cluster that was started here; others are sent none unless that is asked for."""
+    ray = pytest.importorskip("ray")
+    from ray._private.authentication import authentication_token_setup
+
+    done: list[str] = []
+    monkeypatch.setattr(connect, "_answers", lambda address: True)
+    monkeypatch.setattr(connect, "_stay_here", lambda here: None)
+    monkeypatch.setattr(
+        authentication_token_setup,
+        "maybe_enable_token_auth_if_token_available",
+        lambda warn_if_disabled: done.append("token"),
+    )
+    monkeypatch.setattr(ray, "init", lambda **options: done.append(options["address"]))
+    with connected(address):
+        assert done == ["token", address] if shown else [address]
+
+
+def test_a_cluster_that_refuses_us_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+
+    def refuse(**options: Any) -> None:
+        raise ConnectionError("ray client connection timeout")
+
+    monkeypatch.setattr(connect, "_answers", lambda address: True)
+    monkeypatch.setattr(connect, "_stay_here", lambda here: None)
+    monkeypatch.setattr(ray, "init", refuse)
+    with (
+        pytest.raises(ClusterError, match=r"timeout; it must have the same versions .* RAY_AUTH_MODE=token"),
+        connected("ray://far.example:10001"),
+    ):
+        pass
+
+
 @pytest.mark.slow
 def test_one_of_our_own_listens_on_loopback_alone(python: Any) -> None:
     told = python(
@@ -92,3 +133,36 @@ with connected("auto") as ray:
         print(same.get_runtime_context().gcs_address)
 """
     assert python(code, RAY_ADDRESS=nodes.address).split() == ["3", nodes.address]
+
+
+@pytest.mark.slow
+def test_a_cluster_is_reached_through_the_client(nodes: Any, python: Any) -> None:
+    """From a machine that does not belong to it. Losses are told there, too."""
+    code = """
+from exaudit.cluster.connect import connected
+from exaudit.cluster.pool import Pool
+
+def dying():
+    import os, signal
+    return lambda item: os.kill(os.getpid(), signal.SIGKILL)
+
+def doubling():
+    return lambda item: 2 * item
+
+if __name__ == "__main__":
+    import exaudit.cluster.pool as pool
+    from exaudit.errors import ClusterError
+    pool.ATTEMPTS = 1
+    with connected(ADDRESS) as ray:
+        print(ray.util.client.ray.is_connected())
+        workers = Pool(ray)
+        print(workers.workers)
+        print(*workers.map(doubling, range(6), ordered=True))
+        try:
+            list(workers.map(dying, [3]))
+        except ClusterError as error:
+            print(error)
+"""
+    told = python(code.replace("ADDRESS", repr(nodes.client_address))).splitlines()
+    assert told[:3] == ["True", "3", "0 2 4 6 8 10"]
+    assert told[3].startswith("item 1: 1 workers ended over it, the last by: ActorDiedError")
