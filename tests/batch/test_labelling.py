@@ -265,9 +265,9 @@ class Instant:
     note_on_length = note_on_language
 
 
-@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.slow
 def test_a_damaged_file_in_the_middle_of_ten_thousand(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skip: bool
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All but the model and the disk is as ever."""
     monkeypatch.setattr(WorkerModel, "load", lambda self: Instant())
@@ -279,27 +279,24 @@ def test_a_damaged_file_in_the_middle_of_ten_thousand(
     damaged.write_bytes(b'{"id": "d5000", "te')
     files = find_files(tmp_path / "corpus")[0]
     told = f"{damaged}:1: a line is not JSON"
-    if not skip:
-        with pytest.raises(DataError, match=told):
-            label_files(job(model, tmp_path / "out"), files)
-        assert len(names(tmp_path / "out")) == 5_001  # and the record
-        return
+    with pytest.raises(DataError, match=told):
+        label_files(job(model, tmp_path / "out"), files)
+    assert len(names(tmp_path / "out")) == 5_001  # and the record
     done = label_files(job(model, tmp_path / "out"), files, skip=True)
-    assert (done.documents, done.shards) == (9_999, 9_999)
-    assert [(file.name, reason.startswith(told)) for file, reason in done.set_aside.items()] == [
-        ("05000.jsonl", True)
-    ]
+    assert (done.documents, done.shards, done.done_before) == (4_999, 4_999, 5_000)
+    ((file, reason),) = done.set_aside.items()
+    assert file.name == "05000.jsonl"
+    assert reason.startswith(told)
     record = json.loads((tmp_path / "out" / "_exaudit.json").read_text())
     assert list(record["set_aside"]) == ["05000.jsonl"]
     assert [row["id"] for row in rows(tmp_path / "out")] == [f"d{n}" for n in range(10_000) if n != 5000]
 
 
-@pytest.mark.parametrize("format", ["jsonl", "parquet"])
-@pytest.mark.parametrize("large", [0, 1 << 30])
+@pytest.mark.parametrize(("format", "large"), [("jsonl", 0), ("parquet", 1 << 30)])
 def test_memory_does_not_grow_with_the_file(
     model: Path, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Format, large: int
 ) -> None:
-    """Whether it is cut or not: ten times the documents, and what is kept at a time is the same."""
+    """Whether it is cut or not. What stays of a document is its id, as no other may have the same."""
     for place, name in (
         (labelling, "LOOK"),
         (shards, "DOCUMENTS"),
@@ -318,4 +315,4 @@ def test_memory_does_not_grow_with_the_file(
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert done.documents == count
-    assert peaks[2] < 1.5 * peaks[1]
+    assert (peaks[2] - peaks[1]) / 1800 < 300, peaks  # bytes a document; one in memory takes thousands

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,19 +23,13 @@ class Nodes:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        self._client = _free_port()
-        head = {**SMALL, "include_dashboard": False, "ray_client_server_port": self._client}
-        self._cluster = Cluster(initialize_head=True, head_node_args=head)
+        self._cluster = Cluster(initialize_head=True, head_node_args={**SMALL, "include_dashboard": False})
         for _ in range(2):
             self.add()
 
     @property
     def address(self) -> str:
         return str(self._cluster.address)
-
-    @property
-    def client_address(self) -> str:
-        return f"ray://127.0.0.1:{self._client}"
 
     def add(self, **more: Any) -> Any:
         return self._cluster.add_node(**SMALL, **more)
@@ -50,11 +43,6 @@ class Nodes:
 
     def shutdown(self) -> None:
         self._cluster.shutdown()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +71,7 @@ def python() -> Any:
             capture_output=True,
             text=True,
             env=os.environ | {"PYTHONPATH": str(SOURCE)} | environment,
-            timeout=120,
+            timeout=300,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -138,6 +138,15 @@ def test_workers_ask_for_what_a_node_can_give(
     assert (cluster.asked["num_cpus"], cluster.asked["num_gpus"]) == (cpus, gpus)
 
 
+def test_a_node_is_lost(ray: Any, nodes: Any) -> None:
+    results = Pool(ray).map(partial(doubling, 0.1), range(60), ordered=True)
+    found = [next(results) for _ in range(5)]
+    nodes.kill(nodes.others()[0])
+    found += results
+    assert found == [2 * n for n in range(60)]
+    nodes.add()
+
+
 def test_a_node_with_a_gpu_is_where_the_work_goes(ray: Any, nodes: Any) -> None:
     """The GPU is only declared, so torch is made to see one."""
 
@@ -156,20 +165,8 @@ def test_a_node_with_a_gpu_is_where_the_work_goes(ray: Any, nodes: Any) -> None:
 
         return work
 
-    node = nodes.add(num_gpus=1)
-    try:
-        workers = Pool(ray)
-        assert (workers.on_gpus, workers.workers) == (True, 1)
-        assert set(workers.map(looking, range(3))) == {("cuda", "0", node.node_id)}
-        assert not Pool(ray, device="cpu").on_gpus
-    finally:
-        nodes.kill(node)
-
-
-def test_a_node_is_lost(ray: Any, nodes: Any) -> None:
-    results = Pool(ray).map(partial(doubling, 0.1), range(60), ordered=True)
-    found = [next(results) for _ in range(5)]
-    nodes.kill(nodes.others()[0])
-    found += results
-    assert found == [2 * n for n in range(60)]
-    nodes.add()
+    node = nodes.add(num_gpus=1)  # the last of the tests: it stays
+    workers = Pool(ray)
+    assert (workers.on_gpus, workers.workers) == (True, 1)
+    assert set(workers.map(looking, range(3))) == {("cuda", "0", node.node_id)}
+    assert not Pool(ray, device="cpu").on_gpus
