@@ -110,7 +110,7 @@ def test_what_cannot_be_is_refused(corpus: Path, fails: Callable[..., str]) -> N
     )
 
 
-@pytest.mark.parametrize("verb", ["label", "features", "support build"])
+@pytest.mark.parametrize("verb", ["label", "features", "support build", "audit"])
 def test_without_ray_it_says_what_to_install(
     corpus: Path, fails: Callable[..., str], monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
@@ -139,7 +139,9 @@ def test_plain_verbs_never_import_ray(corpus: Path, work: Path) -> None:
 import sys
 from exaudit.cli import run
 for verb in (["label", "model", "corpus", "-o", "out"], ["label", "model", "corpus/0.jsonl"],
-             ["features", "model", "corpus"], ["support", "build", "model", "corpus"]):
+             ["label", "model", "corpus", "-o", "columns", "--as", "parquet"],
+             ["features", "model", "corpus"], ["support", "build", "model", "corpus"],
+             ["audit", "model", "a good film", "--token", "1"]):
     assert run(verb) == 0
 sys.exit("ray" in sys.modules)
 """
