@@ -116,7 +116,8 @@ def test_without_ray_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     out = ["-o", "out"] if verb == "label" else []
-    told = fails(*verb.split(), "model", "corpus/0.jsonl", "--ray", "auto", *out)
+    what = "a good film" if verb == "audit" else "corpus/0.jsonl"
+    told = fails(*verb.split(), "model", what, "--ray", "auto", *out)
     assert told == "exaudit: --ray needs Ray; install it with: pip install 'exaudit[ray]'\n"
 
 
