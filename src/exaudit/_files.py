@@ -50,10 +50,13 @@ LARGEST_JSON = 1 << 28  # bytes
 
 
 @contextmanager
-def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; when the block ends well it becomes `path`, otherwise it is deleted."""
+def replace_file(path: str | os.PathLike[str], *, clear: bool = True) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; when the block ends well it becomes `path`, otherwise it is deleted.
+
+    clear : look for what killed writers of `path` left. That reads all names in the folder, of which there may be many.
+    """
     path = Path(path)
-    with _writing_in(path):
+    with _writing_in(path, clear):
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         os.close(handle)
         temporary = Path(name)
@@ -149,9 +152,10 @@ def clear_leftovers(path: Path) -> None:
 
 
 @contextmanager
-def _writing_in(path: Path) -> Iterator[None]:
+def _writing_in(path: Path, clear: bool = True) -> Iterator[None]:
     """Tell others that a temporary file beside `path` is in use, as long as this process lives."""
-    clear_leftovers(path)
+    if clear:
+        clear_leftovers(path)
     if fcntl is None:
         yield
         return

@@ -1,19 +1,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from exaudit.batch import shards
+from exaudit import _files
+from exaudit.batch import answers, labelling, shards
+from exaudit.batch.answers import Format
 from exaudit.batch.labelling import LabelJob, Outcome, label_files
 from exaudit.batch.place import WorkerModel
 from exaudit.batch.reading import FileReader
 from exaudit.batch.shards import Shard
-from exaudit.batch.sources import find_files
+from exaudit.batch.sources import SourceFile, find_files
+from exaudit.data.document import Document
+from exaudit.data.labels import LabelSet
 from exaudit.errors import DataError, SettingError
+from exaudit.model import model as model_module
 from exaudit.model.folder import load_model
 from tiny import reviews
 
@@ -36,8 +44,8 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "DOCUMENTS", 8)
 
 
-def job(model: Path, out: Path, **options: Any) -> LabelJob:
-    return LabelJob(WorkerModel.of(model, device="cpu"), str(out), FileReader(**options))
+def job(model: Path, out: Path, *, format: Format = "jsonl", **options: Any) -> LabelJob:
+    return LabelJob(WorkerModel.of(model, device="cpu"), str(out), FileReader(**options), format=format)
 
 
 def rows(out: Path) -> list[dict[str, Any]]:
@@ -118,6 +126,37 @@ def test_a_stopped_run_goes_on(model: Path, corpus: Path, tmp_path: Path, after:
     assert (done.shards, done.done_before) == (whole.shards - after, after)
     assert len(labelled) == whole.shards - after
     assert rows(tmp_path / "out") == rows(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("cut")
+def test_shards_of_parquet_go_on_and_are_one_table(model: Path, corpus: Path, tmp_path: Path) -> None:
+    import pyarrow.dataset
+
+    files = find_files(corpus)[0]
+    label_files(job(model, tmp_path / "json"), files)
+    whole = label_files(job(model, tmp_path / "out", format="parquet"), files)
+    (tmp_path / "out" / "deep" / "b.jsonl.part-00003.parquet").unlink()
+    (tmp_path / "out" / ".a.jsonl.part-00000.parquet.x1y2.tmp").touch()  # of a worker that was killed
+    inodes = {path: path.stat().st_ino for path in (tmp_path / "out").rglob("*.parquet")}
+    done = label_files(job(model, tmp_path / "out", format="parquet"), files)
+    assert (done.shards, done.done_before) == (1, whole.shards - 1)
+    assert all(path.stat().st_ino == inode for path, inode in inodes.items())
+    assert [name.replace(".parquet", ".jsonl") for name in names(tmp_path / "out")] == names(
+        tmp_path / "json"
+    )
+    table = pyarrow.dataset.dataset(tmp_path / "out", format="parquet").to_table()
+    assert sorted(table.to_pylist(), key=lambda row: row["id"]) == sorted(
+        rows(tmp_path / "json"), key=lambda row: row["id"]
+    )
+    with pytest.raises(SettingError, match=r"output of another job \(format differ\)"):
+        label_files(job(model, tmp_path / "out"), files)
+    (corpus / "a.jsonl").write_text("broken\n")
+    (tmp_path / "out" / "a.jsonl.part-00000.parquet").rename(tmp_path / "kept")
+    for part in (tmp_path / "out").glob("a.jsonl.part-*"):
+        part.unlink()
+    done = label_files(job(model, tmp_path / "out", format="parquet"), files, skip=True)
+    assert [file.name for file in done.set_aside] == ["a.jsonl"]
+    assert not any(name.startswith("a.jsonl") for name in names(tmp_path / "out"))
 
 
 def test_a_third_run_does_not_load_the_model(model: Path, corpus: Path, tmp_path: Path) -> None:
@@ -207,5 +246,80 @@ def test_names_and_outcomes_travel(corpus: Path) -> None:
 
     shard = Shard(find_files(corpus)[0][0], 12, tuple(reviews(2)))
     assert pickle.loads(pickle.dumps(shard)) == shard
-    assert shard.name == "a.jsonl.part-00012.jsonl"
+    assert shard.name == "a.jsonl.part-00012"
     assert pickle.loads(pickle.dumps(Outcome(shard.file, 3))) == Outcome(shard.file, 3)
+
+
+class Instant:
+    """A model that needs no time."""
+
+    labels = LabelSet.binary("no", "yes")
+
+    def iter_label(self, documents: Iterable[Document]) -> Iterator[Any]:
+        for document in documents:
+            yield SimpleNamespace(to_json=lambda labels, id=document.id: {"id": id})
+
+    def note_on_language(self, documents: Any) -> None:
+        pass
+
+    note_on_length = note_on_language
+
+
+@pytest.mark.slow
+def test_a_damaged_file_in_the_middle_of_ten_thousand(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but the model and the disk is as ever."""
+    monkeypatch.setattr(WorkerModel, "load", lambda self: Instant())
+    monkeypatch.setattr(_files, "sync", lambda path: None)
+    (tmp_path / "corpus").mkdir()
+    for n in range(10_000):
+        (tmp_path / "corpus" / f"{n:05}.jsonl").write_text(f'{{"id": "d{n}", "text": "good"}}\n')
+    damaged = tmp_path / "corpus" / "05000.jsonl"
+    damaged.write_bytes(b'{"id": "d5000", "te')
+    files = find_files(tmp_path / "corpus")[0]
+    told = f"{damaged}:1: a line is not JSON"
+    with pytest.raises(DataError, match=told):
+        label_files(job(model, tmp_path / "out"), files)
+    assert len(names(tmp_path / "out")) == 5_001  # and the record
+    done = label_files(job(model, tmp_path / "out"), files, skip=True)
+    assert (done.documents, done.shards, done.done_before) == (4_999, 4_999, 5_000)
+    ((file, reason),) = done.set_aside.items()
+    assert file.name == "05000.jsonl"
+    assert reason.startswith(told)
+    record = json.loads((tmp_path / "out" / "_exaudit.json").read_text())
+    assert list(record["set_aside"]) == ["05000.jsonl"]
+    assert [row["id"] for row in rows(tmp_path / "out")] == [f"d{n}" for n in range(10_000) if n != 5000]
+
+
+@pytest.mark.parametrize(("format", "large"), [("jsonl", 0), ("parquet", 1 << 30)])
+def test_memory_does_not_grow_with_the_file(
+    model: Path, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Format, large: int
+) -> None:
+    """Whether it is cut or not. What stays of a document is its id, as no other may have the same: tens of bytes."""
+    for place, name in (
+        (labelling, "LOOK"),
+        (shards, "DOCUMENTS"),
+        (model_module, "_CHUNK"),
+        (answers, "ROWS"),
+    ):
+        monkeypatch.setattr(place, name, 32)
+    monkeypatch.setattr(shards, "LARGE", large)
+    documents = reviews(100)
+
+    def peak(count: int, work: Callable[[list[SourceFile]], object]) -> int:
+        file = write(f"{count}/a.jsonl", [replace(documents[n % 100], id=f"{n}") for n in range(count)])
+        files = find_files(file)[0]
+        tracemalloc.start()
+        try:
+            work(files)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    def label(files: list[SourceFile]) -> None:
+        assert label_files(job(model, tmp_path / f"out-{files[0].size}", format=format), files).shards
+
+    peak(100, label)  # which imports what is needed
+    kept = peak(2000, lambda files: list(FileReader().read(files[0], []))) / 2000
+    assert (peak(2000, label) - peak(200, label)) / 1800 < kept / 3

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from exaudit.batch import sources
 from exaudit.batch.sources import find_files, is_many
 from exaudit.errors import DataError
 
@@ -48,6 +50,54 @@ def test_an_address_is_what_the_path_is(corpus: Path, end: str) -> None:
     with there[0][0].local() as copy:
         assert copy.read_text() == Path(here[0][0].place).read_text()
     assert not copy.exists()
+
+
+def test_fsspec_has_the_stores_that_arrow_does_not_know(corpus: Path) -> None:
+    import fsspec
+
+    fsspec.filesystem("memory").put(f"{corpus}/", "/bucket/corpus/", recursive=True)
+    try:
+        here, there = find_files(corpus), find_files("memory://bucket/corpus")
+        assert [(f.name, f.size) for f in here[0]] == [(f.name, f.size) for f in there[0]]
+        assert here[1] == there[1]
+        assert [f.name for f in find_files("memory://bucket/corpus/**/*.parquet")[0]] == ["deep/er/c.parquet"]
+        for one, other in zip(here[0], there[0], strict=True):
+            with other.local() as copy:
+                assert copy.read_text() == Path(one.place).read_text()
+    finally:
+        fsspec.filesystem("memory").rm("/bucket", recursive=True)
+
+
+def test_a_store_without_its_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "adlfs", None)
+    with pytest.raises(DataError, match=r"az://box/x: this address cannot be read \(Install adlfs"):
+        find_files("az://box/x")
+
+
+def test_what_follows_an_address_goes_with_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A region or an endpoint, without which a worker would look for the file elsewhere."""
+    from pyarrow.fs import FileInfo, FileType
+
+    class Store:
+        def get_file_info(self, asked: object) -> object:
+            if isinstance(asked, str):
+                return FileInfo(asked, FileType.Directory)
+            return [FileInfo("box/x/a.csv", FileType.File, size=3, mtime_ns=5)]
+
+    monkeypatch.setattr(sources, "_filesystem", lambda address: (Store(), "box/x"))
+    (file,), _ = find_files("s3://box/x?region=eu-west-1")
+    assert (file.name, file.place) == ("a.csv", "s3://box/x/a.csv?region=eu-west-1")
+
+
+@pytest.mark.slow
+def test_a_store_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        "AWS_EC2_METADATA_DISABLED", "true"
+    )  # where credentials are looked for beyond this machine
+    with pytest.raises(
+        DataError, match=r"^s3://box/x\?.*: this address cannot be read \(.*NETWORK_CONNECTION"
+    ):
+        find_files("s3://box/x?scheme=http&endpoint_override=127.0.0.1:1&region=us-east-1")
 
 
 def test_the_path_of_an_address_has_lost_a_slash(corpus: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from exaudit.cli import run
@@ -39,6 +40,29 @@ def test_a_folder_is_labelled_as_its_files_are(
     found = labelled(work / "out")
     assert [row["id"] for row in found] == [row["id"] for row in whole]
     assert [row["score"] for row in found] == pytest.approx([row["score"] for row in whole], abs=1e-5)
+
+
+def test_parquet_by_name_and_by_ending(
+    corpus: Path, work: Path, cli: Callable[..., str], fails: Callable[..., str]
+) -> None:
+    """Of a folder and of one file: what JSONL has."""
+    whole = [json.loads(line) for line in cli("label", "model", "reviews.test.jsonl").splitlines()]
+    cli("label", "model", "corpus", "--out", "out", "--as", "parquet")
+    parts = sorted((work / "out").glob("*.part-*.parquet"))
+    assert [path.name for path in parts] == [f"{n}.jsonl.part-00000.parquet" for n in range(3)]
+    found = [row for path in parts for row in pq.read_table(path).to_pylist()]
+    assert [row["id"] for row in found] == [row["id"] for row in whole]
+    cli("label", "model", "reviews.test.jsonl", "--out", "all.parquet")
+    assert pq.read_table(work / "all.parquet").to_pylist() == whole
+    cli("label", "model", "reviews.test.jsonl", "--out", "all.parquet", "--as", "jsonl")
+    assert json.loads((work / "all.parquet").read_text().splitlines()[0]) == whole[0]
+    for out in ((), ("-o", "-"), ("-o", "/dev/null")):
+        told = fails("label", "model", "reviews.test.jsonl", "--as", "parquet", *out)
+        assert "Parquet is written into a file; name it with --out" in told
+    told = fails("label", "model", "corpus", "-o", "new", "--as", "csv")
+    assert "--as is 'csv'; choose jsonl or parquet" in told
+    told = fails("label", "model", "reviews.test.jsonl", "-o", "b.parquet", "--watch-drift")
+    assert "have no columns; write them with --as jsonl" in told
 
 
 def test_what_was_done_is_told(corpus: Path, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,13 +110,14 @@ def test_what_cannot_be_is_refused(corpus: Path, fails: Callable[..., str]) -> N
     )
 
 
-@pytest.mark.parametrize("verb", ["label", "features", "support build"])
+@pytest.mark.parametrize("verb", ["label", "features", "support build", "audit"])
 def test_without_ray_it_says_what_to_install(
     corpus: Path, fails: Callable[..., str], monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     out = ["-o", "out"] if verb == "label" else []
-    told = fails(*verb.split(), "model", "corpus/0.jsonl", "--ray", "auto", *out)
+    what = "a good film" if verb == "audit" else "corpus/0.jsonl"
+    told = fails(*verb.split(), "model", what, "--ray", "auto", *out)
     assert told == "exaudit: --ray needs Ray; install it with: pip install 'exaudit[ray]'\n"
 
 
@@ -115,7 +140,9 @@ def test_plain_verbs_never_import_ray(corpus: Path, work: Path) -> None:
 import sys
 from exaudit.cli import run
 for verb in (["label", "model", "corpus", "-o", "out"], ["label", "model", "corpus/0.jsonl"],
-             ["features", "model", "corpus"], ["support", "build", "model", "corpus"]):
+             ["label", "model", "corpus", "-o", "columns", "--as", "parquet"],
+             ["features", "model", "corpus"], ["support", "build", "model", "corpus"],
+             ["audit", "model", "a good film", "--token", "1"]):
     assert run(verb) == 0
 sys.exit("ray" in sys.modules)
 """

@@ -31,8 +31,8 @@ class Nodes:
     def address(self) -> str:
         return str(self._cluster.address)
 
-    def add(self) -> Any:
-        return self._cluster.add_node(**SMALL)
+    def add(self, **more: Any) -> Any:
+        return self._cluster.add_node(**SMALL, **more)
 
     def kill(self, node: Any) -> None:
         self._cluster.remove_node(node, allow_graceful=False)
@@ -71,7 +71,7 @@ def python() -> Any:
             capture_output=True,
             text=True,
             env=os.environ | {"PYTHONPATH": str(SOURCE)} | environment,
-            timeout=120,
+            timeout=300,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

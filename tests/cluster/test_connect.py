@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import socket
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from exaudit.cluster import connect
 from exaudit.cluster.connect import connected
 from exaudit.errors import ClusterError, SettingError
 
@@ -59,6 +64,46 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         pass
 
 
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [("127.0.0.1:6379", True), ("ray://localhost:10001", True), ("ray://far.example:1", False)],
+)
+def test_the_token_of_this_machine_is_for_this_machine(
+    address: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it Ray refuses us on a cluster that was started here; others are sent none unless that is asked for."""
+    ray = pytest.importorskip("ray")
+    from ray._private.authentication import authentication_token_setup
+
+    done: list[str] = []
+    monkeypatch.setattr(connect, "_answers", lambda address: True)
+    monkeypatch.setattr(connect, "_stay_here", lambda here: None)
+    monkeypatch.setattr(
+        authentication_token_setup,
+        "maybe_enable_token_auth_if_token_available",
+        lambda warn_if_disabled: done.append("token"),
+    )
+    monkeypatch.setattr(ray, "init", lambda **options: done.append(options["address"]))
+    with connected(address):
+        assert done == ["token", address] if shown else [address]
+
+
+def test_a_cluster_that_refuses_us_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+
+    def refuse(**options: Any) -> None:
+        raise ConnectionError("ray client connection timeout")
+
+    monkeypatch.setattr(connect, "_answers", lambda address: True)
+    monkeypatch.setattr(connect, "_stay_here", lambda here: None)
+    monkeypatch.setattr(ray, "init", refuse)
+    with (
+        pytest.raises(ClusterError, match=r"timeout; it must have the same versions .* RAY_AUTH_MODE=token"),
+        connected("ray://far.example:10001"),
+    ):
+        pass
+
+
 @pytest.mark.slow
 def test_one_of_our_own_listens_on_loopback_alone(python: Any) -> None:
     told = python(
@@ -92,3 +137,54 @@ with connected("auto") as ray:
         print(same.get_runtime_context().gcs_address)
 """
     assert python(code, RAY_ADDRESS=nodes.address).split() == ["3", nodes.address]
+
+
+@pytest.fixture
+def client(nodes: Any) -> Iterator[str]:
+    """The address of a server for Ray's client, as `ray start --ray-client-server-port` starts one for each caller."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    serve = [sys.executable, "-m", "ray.util.client.server", "--mode=specific-server", "--host=127.0.0.1"]
+    process = subprocess.Popen(
+        [*serve, f"--port={port}", f"--address={nodes.address}"], stderr=subprocess.DEVNULL
+    )
+    try:
+        for _ in range(600):
+            if connect._answers(f"127.0.0.1:{port}"):
+                break
+            time.sleep(0.1)
+        yield f"ray://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.mark.slow
+def test_a_cluster_is_reached_through_the_client(client: str, python: Any) -> None:
+    """From a machine that does not belong to it. Losses are told there, too."""
+    code = """
+from exaudit.cluster import pool
+from exaudit.cluster.connect import connected
+from exaudit.errors import ClusterError
+
+def doubling():
+    return lambda item: 2 * item
+
+def dying():
+    import os
+    return lambda item: os._exit(1)
+
+pool.ATTEMPTS = 1
+with connected(ADDRESS) as ray:
+    print(ray.util.client.ray.is_connected())
+    workers = pool.Pool(ray)
+    print(workers.workers)
+    print(*workers.map(doubling, range(6), ordered=True))
+    try:
+        list(workers.map(dying, [3]))
+    except ClusterError as error:
+        print(error)
+"""
+    told = python(code.replace("ADDRESS", repr(client))).splitlines()
+    assert told[:3] == ["True", "3", "0 2 4 6 8 10"]
+    assert told[3].startswith("item 1: 1 workers ended over it, the last by: ActorDiedError")

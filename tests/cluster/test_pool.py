@@ -102,6 +102,42 @@ def test_an_item_that_ends_every_worker_is_told(ray: Any, monkeypatch: pytest.Mo
         list(Pool(ray, workers=1).map(deadly, [7]))
 
 
+class Declared:
+    """A cluster that only says what its nodes have."""
+
+    def __init__(self, *nodes: dict[str, float]) -> None:
+        self._nodes = nodes
+        self.asked: dict[str, Any] = {}
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"Alive": True, "Resources": node} for node in self._nodes]
+
+    def remote(self, actor: type) -> Declared:
+        return self
+
+    def options(self, **asked: Any) -> None:
+        self.asked = asked
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "workers", "cpus", "gpus"),
+    [
+        ([{"CPU": 4}, {"CPU": 2}], {}, 6, 1, 0),
+        ([{"CPU": 5}, {"CPU": 3}], {"workers": 2}, 2, 3, 0),
+        ([{"CPU": 16}, {"CPU": 4, "GPU": 1}], {}, 1, 4, 1),  # not 16 or 20: no node has those beside a GPU
+        ([{"CPU": 8, "GPU": 2}, {"CPU": 8, "GPU": 1}], {}, 3, 4, 1),
+        ([{"CPU": 8, "GPU": 2}], {"device": "cpu"}, 8, 1, 0),
+        ([{"CPU": 2}], {"workers": 5, "device": "cuda"}, 5, 1, 0),
+    ],
+)
+def test_workers_ask_for_what_a_node_can_give(
+    nodes: list[dict[str, float]], options: dict[str, Any], workers: int, cpus: int, gpus: int
+) -> None:
+    cluster = Declared(*nodes)
+    assert Pool(cluster, **options).workers == workers
+    assert (cluster.asked["num_cpus"], cluster.asked["num_gpus"]) == (cpus, gpus)
+
+
 def test_a_node_is_lost(ray: Any, nodes: Any) -> None:
     results = Pool(ray).map(partial(doubling, 0.1), range(60), ordered=True)
     found = [next(results) for _ in range(5)]
@@ -109,3 +145,28 @@ def test_a_node_is_lost(ray: Any, nodes: Any) -> None:
     found += results
     assert found == [2 * n for n in range(60)]
     nodes.add()
+
+
+def test_a_node_with_a_gpu_is_where_the_work_goes(ray: Any, nodes: Any) -> None:
+    """The GPU is only declared, so torch is made to see one."""
+
+    def looking() -> Callable[[int], tuple[str, str, str]]:
+        import torch
+
+        from exaudit._device import pick_device
+
+        torch.cuda.is_available = lambda: True
+
+        def work(item: int) -> tuple[str, str, str]:
+            import ray
+
+            where = ray.get_runtime_context().get_node_id()
+            return str(pick_device("auto")), os.environ["CUDA_VISIBLE_DEVICES"], where
+
+        return work
+
+    node = nodes.add(num_gpus=1)  # the last of the tests: it stays
+    workers = Pool(ray)
+    assert (workers.on_gpus, workers.workers) == (True, 1)
+    assert set(workers.map(looking, range(3))) == {("cuda", "0", node.node_id)}
+    assert not Pool(ray, device="cpu").on_gpus

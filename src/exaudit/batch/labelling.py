@@ -10,10 +10,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from exaudit._escape import json_text
 from exaudit._files import make_folder, replace_file, sha256_file
 from exaudit._progress import progress
 from exaudit.audit.audited import Rule
+from exaudit.batch.answers import Format, answers_in
 from exaudit.batch.place import WorkerModel
 from exaudit.batch.reading import FileReader
 from exaudit.batch.shards import OutputFolder, Shard, shards
@@ -50,6 +50,7 @@ class LabelJob:
     out: str
     reader: FileReader
     rule: Rule | None = None
+    format: Format = "jsonl"  # of the output
 
     def start(self) -> Callable[[Shard], Outcome]:
         """Load the model, once for many shards."""
@@ -61,6 +62,7 @@ class LabelJob:
             "model": sha256_file(Path(self.model.folder, "model.json")),
             "rule": self.rule,
             "precision": self.model.precision,
+            "format": self.format,
         }
         if self.rule is not None:
             told["support"] = self.model.open().support.version
@@ -85,17 +87,19 @@ class _ShardLabeler:
 
     def __call__(self, shard: Shard) -> Outcome:
         remarks: list[str] = []
-        target = Path(self._job.out, shard.name)
+        job, labels = self._job, self._model.labels
+        target = Path(job.out, f"{shard.name}.{job.format}")
         try:
             documents = self._documents(shard, remarks)
             first = list(islice(documents, LOOK))
             remarks += [*self._caught, *(f"{shard.file.name}: {note}" for note in _notes(self._model, first))]
             make_folder(target.parent)
             count = 0
-            with replace_file(target) as temporary, open(temporary, "w", encoding="utf-8") as file:
-                for scores in self._label(chain(first, documents)):
-                    file.write(json_text(scores.to_json(self._model.labels)) + "\n")
-                    count += 1
+            with replace_file(target, clear=False) as temporary:  # `tidy` does that once for all
+                with answers_in(temporary, job.format, labels, job.rule) as write:
+                    for scores in self._label(chain(first, documents)):
+                        write(scores.to_json(labels))
+                        count += 1
                 if self._auditor is not None:
                     self._auditor.wait_verified()  # before the file is put in its place
         except DataError as error:
@@ -136,7 +140,7 @@ def label_files(
     skip
         Leave out files that are damaged, rather than stop at the first.
     """
-    out = OutputFolder(Path(job.out), job.told(), files)
+    out = OutputFolder(Path(job.out), job.told(), files, job.format)
     result, noted = Labelled(), list[str]()
 
     def failed(file: SourceFile, error: DataError) -> None:

@@ -28,7 +28,7 @@ LARGE = 1 << 20  # bytes of a file that is cut, where there are few
 DOCUMENTS = (
     2048  # of a shard that is cut: as many as a model reads together, so that all is rounded as in one file
 )
-PART = re.compile(r"(?s)(.+)\.part-[0-9]{5,}\.jsonl")
+PART = re.compile(r"(?s)((.+)\.part-[0-9]{5,})\.([a-z]+)")
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,23 @@ class Shard:
 
     @property
     def name(self) -> str:
-        """The file of its output."""
-        return f"{self.file.name}.part-{self.part:05}.jsonl"
+        """The file of its output, but for the ending."""
+        return f"{self.file.name}.part-{self.part:05}"
 
 
 class OutputFolder:
     """Where the output of every shard goes, under a name of its own."""
 
-    def __init__(self, folder: Path, job: dict[str, Any], files: Sequence[SourceFile]) -> None:
+    def __init__(
+        self, folder: Path, job: dict[str, Any], files: Sequence[SourceFile], ending: str = "jsonl"
+    ) -> None:
         """Go on with what is there, if it is of the same job.
 
         job : all that the output depends on, beside the files.
+        ending : of the files of output.
         """
         self.folder = folder
+        self._ending = ending
         self.passed = 0
         self._record = folder / RECORD
         before = self._read()
@@ -74,8 +78,8 @@ class OutputFolder:
             told = known.get(file.name) if file.name in self._done else None
             if told is not None and told[:2] != [file.size, file.changed]:
                 raise DataError(
-                    f"the file has changed since a part of it was labelled; delete {folder / Shard(file).name} and the "
-                    "parts beside it, or choose another folder for `out`",
+                    f"the file has changed since a part of it was labelled; delete "
+                    f"{folder / Shard(file).name}.{ending} and the parts beside it, or choose another folder for `out`",
                     file.place,
                 )
             self._cut[file.name] = len(files) < MANY and file.size > LARGE if told is None else told[2]
@@ -98,13 +102,13 @@ class OutputFolder:
         written = self._parts()
         for file in failed:
             for part in written.get(file.name, ()):
-                (self.folder / part).unlink()
+                (self.folder / f"{part}.{self._ending}").unlink()
         self._told["set_aside"] = {file.name: reason for file, reason in failed.items()}
         write_json(self._record, self._told)
 
     def tidy(self) -> None:
         """Delete what workers that were killed left behind."""
-        for path in self.folder.rglob(".*.part-*.jsonl.*.tmp"):
+        for path in self.folder.rglob(f".*.part-*.{self._ending}.*.tmp"):
             clear_leftovers(path.with_name(path.name[1:].rsplit(".", 2)[0]))
 
     def _parts(self) -> dict[str, set[str]]:
@@ -113,8 +117,9 @@ class OutputFolder:
         for folder, _, names in os.walk(self.folder):
             below = os.path.relpath(folder, self.folder).replace(os.sep, "/")
             for name in names:
-                if (part := PART.fullmatch(name if below == "." else f"{below}/{name}")) is not None:
-                    found.setdefault(part[1], set()).add(part[0])
+                part = PART.fullmatch(name if below == "." else f"{below}/{name}")
+                if part is not None and part[3] == self._ending:
+                    found.setdefault(part[2], set()).add(part[1])
         return found
 
     def _read(self) -> dict[str, Any] | None:

@@ -25,6 +25,7 @@ ADDRESS = re.compile(
 )  # two letters: C:/ is a drive. A Path has one slash of two
 KNOWN = {*ENDINGS, ".tsv", ".tab", ".txt", ".json"}
 WEB = {"http", "https", "ftp"}  # where files cannot be listed
+ARROW = {"file", "s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"}  # the others are for fsspec
 DATASET = ("state.json", "dataset_dict.json")  # a folder that `datasets` saved is one source
 
 
@@ -72,11 +73,12 @@ def find_files(source: str | os.PathLike[str], *, every: bool = False) -> tuple[
     found = _found_there(place) if ADDRESS.match(place) else _found_here(place)
     one = len(found) == 1 and found[0].name == os.path.basename(place)
     shown = sorted((file for file in found if one or not _is_hidden(file.name)), key=lambda file: file.name)
-    taken = [file for file in shown if one or every or _is_known(file.name)]
+    known = {file: one or every or _is_known(file.name) for file in shown}
+    taken = [file for file in shown if known[file]]
     if not taken:
         advice = "; name their format with `format`" if shown else "; check the path"
         raise DataError(f"there are no files of documents here{advice}", place)
-    return taken, [file.name for file in shown if file not in taken]
+    return taken, [file.name for file in shown if not known[file]]
 
 
 def _found_here(place: str) -> list[SourceFile]:
@@ -113,11 +115,12 @@ def _found_there(address: str) -> list[SourceFile]:
             entries, base = [about], str(PurePosixPath(base).parent)
         else:
             entries = system.get_file_info(FileSelector(base, recursive=True))
-    scheme = _full(address)[: -len(path)] if _full(address).endswith(path) else f"{_scheme(address)}://"
+    whole, mark, options = _full(address).partition("?")  # such as a region, which every file needs, too
+    start = whole.removesuffix(path) if whole.endswith(path) else f"{_scheme(address)}://"
     return [
         SourceFile(
             str(PurePosixPath(entry.path).relative_to(base)),
-            scheme + entry.path,
+            start + entry.path + mark + options,
             entry.size or 0,
             entry.mtime_ns or 0,
         )
@@ -138,9 +141,15 @@ def _matches(path: str, pattern: str) -> bool:
 
 
 def _filesystem(address: str) -> tuple[Any, str]:
-    from pyarrow.fs import FileSystem
+    from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
 
-    system, path = FileSystem.from_uri(_full(address))
+    if _scheme(address) in ARROW:
+        system, path = FileSystem.from_uri(_full(address))
+    else:
+        from fsspec.core import url_to_fs
+
+        other, path = url_to_fs(_full(address))
+        system = PyFileSystem(FSSpecHandler(other))
     return system, path
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exaudit._escape import json_text
 from exaudit.cli.auditor import admission_rule, chosen_rule, opened, refuse_without_rule
 from exaudit.cli.many import OnError, RayAt, Workers, label_many, refuse_alone
 from exaudit.cli.options import (
@@ -27,7 +28,8 @@ from exaudit.cli.options import (
 from exaudit.cli.reading import Reading, reads
 
 if TYPE_CHECKING:
-    from exaudit.audit import Auditor, DriftWatch
+    from exaudit.audit import Auditor, DriftWatch, Rule
+    from exaudit.batch.answers import Format, Write
     from exaudit.data.labels import LabelSet
     from exaudit.model.scores import Scores
 
@@ -51,6 +53,10 @@ def label(
             "--out", "-o", help="Where to write; standard output by default. Of many files, a folder."
         ),
     ] = None,
+    as_: Annotated[
+        str | None,
+        typer.Option("--as", help="jsonl or parquet; by default from the ending of --out, or jsonl."),
+    ] = None,
     rule: RuleName = None,
     knn: UseKNN = False,
     admit: Admit = False,
@@ -71,7 +77,7 @@ def label(
     ray: RayAt = None,
     workers: Workers = None,
 ) -> None:
-    """Write one JSON object a document: its decision and score, and those of every word.
+    """Write one JSON object, or row of Parquet, a document: its decision and score, and those of every word.
 
     With --rule, --knn or --admit the words are decided by, or checked against, the exemplars of the support set. With
     --watch-drift, answers from where drift was noticed have the reason as their `drift`. A promise about the answers
@@ -82,11 +88,16 @@ def label(
     """
     from exaudit.batch.place import WorkerModel
     from exaudit.batch.sources import is_many
-    from exaudit.cli.outputs import check_output, output
+    from exaudit.cli.outputs import check_output
     from exaudit.errors import SettingError
     from exaudit.model.folder import load_model
 
     chosen, admitting = chosen_rule(rule, knn), admission_rule(admit, admit_rule)
+    format = _format(as_, out)
+    if format == "parquet" and (admit or watch_drift):
+        raise SettingError(
+            "the answers of --admit and --watch-drift have no columns; write them with --as jsonl"
+        )
     if ray is not None or is_many(file):
         if admit or watch_drift:
             raise SettingError(
@@ -98,7 +109,9 @@ def label(
         place = WorkerModel.of(
             model, support=support, encoder=encoder, stream=stream, device=device, precision=precision
         )
-        label_many(place, file, reading, out, rule=chosen, ray=ray, workers=workers, on_error=on_error)
+        label_many(
+            place, file, reading, out, rule=chosen, format=format, ray=ray, workers=workers, on_error=on_error
+        )
         return
     refuse_alone(on_error, workers)
     check_output(out, model, support, file, reading.token_labels)
@@ -110,9 +123,9 @@ def label(
         if watch_drift:
             with opened(model, device=device, encoder=encoder, precision=precision) as auditor:
                 watch = _watch(auditor)
-        with output(out) as stream_out:
+        with _answers(out, format, loaded.labels, None) as write:
             for scores in loaded.iter_label(with_notes(loaded, documents)):
-                stream_out.write(_line(scores, loaded.labels, watch))
+                write(_answer(scores, loaded.labels, watch))
         return
     with opened(
         model, support, device=device, encoder=encoder, precision=precision, stream=stream
@@ -124,11 +137,11 @@ def label(
         watch = _watch(auditor) if watch_drift or promising else None
         told = with_notes(auditor.model, documents)
         labelled = auditor.iter_label(told, rule=chosen, admit=admitting, nearest=True)
-        with output(out) as stream_out:
+        with _answers(out, format, auditor.labels, chosen) as write:
             for audited in labelled:
                 if stale is not None:
                     stale.count(audited)
-                stream_out.write(_line(audited, auditor.labels, watch))
+                write(_answer(audited, auditor.labels, watch))
             auditor.wait_verified()  # before a file is put in its place
         if stale is not None:
             say(stale.render())
@@ -146,7 +159,32 @@ def _watch(auditor: Auditor) -> DriftWatch:
     return DriftWatch(auditor.drift_reference(), auditor.model)
 
 
-def _line(scores: Scores, labels: LabelSet, watch: DriftWatch | None) -> str:
+def _format(name: str | None, out: Path | None) -> Format:
+    from exaudit.errors import SettingError
+
+    found = name or ("parquet" if out is not None and out.suffix.lower() in (".parquet", ".pq") else "jsonl")
+    if found == "jsonl":
+        return "jsonl"
+    if found == "parquet":
+        return "parquet"
+    raise SettingError(f"--as is {found!r}; choose jsonl or parquet")
+
+
+@contextmanager
+def _answers(out: Path | None, format: Format, labels: LabelSet, rule: Rule | None) -> Iterator[Write]:
+    """What writes one answer after another: to standard output or any file as JSON, into a plain file as Parquet."""
+    from exaudit.batch.answers import json_lines, parquet_rows
+    from exaudit.cli.outputs import output, plain_file
+
+    if format == "jsonl":
+        with output(out) as stream:
+            yield json_lines(stream)
+        return
+    with plain_file(out) as path, parquet_rows(path, labels, rule) as write:
+        yield write
+
+
+def _answer(scores: Scores, labels: LabelSet, watch: DriftWatch | None) -> dict[str, Any]:
     """The answer; from where drift was noticed, with the reason why it may not be relied on."""
     line = scores.to_json(labels)
     if watch is not None and not watch.detected and watch.see(scores):
@@ -158,7 +196,7 @@ def _line(scores: Scores, labels: LabelSet, watch: DriftWatch | None) -> str:
         line["drift"] = watch.reason
         if line.get("promise") is not None:
             _withdraw(line, watch.reason)
-    return json_text(line) + "\n"
+    return line
 
 
 def _withdraw(line: dict[str, Any], reason: str | None) -> None:

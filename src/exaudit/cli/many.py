@@ -14,6 +14,7 @@ from exaudit.cli.reading import Reading
 
 if TYPE_CHECKING:
     from exaudit.audit import Rule
+    from exaudit.batch.answers import Format
     from exaudit.batch.place import WorkerModel
     from exaudit.batch.reading import FileReader
     from exaudit.batch.sources import SourceFile
@@ -84,6 +85,7 @@ def label_many(
     out: Path | None,
     *,
     rule: Rule | None,
+    format: Format,
     ray: str | None,
     workers: int | None,
     on_error: str,
@@ -100,7 +102,7 @@ def label_many(
         raise SettingError(f"cannot write into {out}: it lies in {source}, which the command reads")
     skip = _skips(on_error)
     files, reader = _files(source, reading)
-    job = LabelJob(model, str(out.resolve()), reader, rule=rule)
+    job = LabelJob(model, str(out.resolve()), reader, rule=rule, format=format)
     with pool_at(ray, workers, model.device) as pool:
         done = label_files(job, files, spread=None if pool is None else pool.map, skip=skip)
     _tell_remarks(done.remarks)

@@ -15,7 +15,7 @@ from typing import TextIO
 from exaudit._files import replace_file
 from exaudit.errors import SettingError
 
-__all__ = ["check_folder", "check_output", "output"]
+__all__ = ["check_folder", "check_output", "output", "plain_file"]
 
 DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/(?:self|thread-self|(?P<process>\d+))/fd)/(?P<number>\d+)")
 
@@ -103,6 +103,21 @@ def output(path: Path | None) -> Iterator[TextIO]:
         return
     with replace_file(place) as temporary, open(temporary, "w", encoding="utf-8") as file:
         yield file
+
+
+@contextmanager
+def plain_file(path: Path | None) -> Iterator[Path]:
+    """The same for what is no text, and not written from its start to its end: a path that becomes the file."""
+    check_output(path)
+    if (
+        path is None
+        or str(path) == "-"
+        or _descriptor(path) is not None
+        or (path.exists() and not path.is_file())
+    ):
+        raise SettingError("Parquet is written into a file; name it with --out, or choose --as jsonl")
+    with replace_file(os.path.realpath(path)) as temporary:
+        yield temporary
 
 
 def _obstacle(place: Path, kind: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import socket
@@ -38,6 +39,7 @@ def connected(address: str) -> Iterator[Any]:
         yield ray
         return
     found = _running() if address == "auto" else None if address == "local" else address
+    named = address != "auto" or bool(os.environ.get("RAY_ADDRESS"))
     options = {"logging_level": "ERROR", "log_to_driver": False}
     with warnings.catch_warnings():
         warnings.filterwarnings(
@@ -48,7 +50,10 @@ def connected(address: str) -> Iterator[Any]:
             own = {"include_dashboard": False, "object_store_memory": OBJECTS}
             ray.init(address="local", **own, **options)
         else:
-            _stay_here(_host(found) in HERE)
+            here = _host(found) in HERE
+            _stay_here(here)
+            if here or not named:
+                _show_token()
             _join(ray, found, options)
     try:
         yield ray
@@ -82,10 +87,28 @@ def _join(ray: Any, address: str, options: dict[str, Any]) -> None:
         raise SettingError(f"RAY_ADDRESS is {address!r}; give host:port or ray://host:port")
     if not _answers(address):
         raise ClusterError(f"no Ray cluster answers at {address}; start it, or give another address")
+    from ray.exceptions import AuthenticationError
+
     try:
-        ray.init(address=address, **options)
-    except (ConnectionError, RuntimeError, ImportError, ValueError) as error:
-        raise ClusterError(f"the Ray cluster at {address} cannot be used: {error}") from error
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Ray Client connection timed out")  # it is told below
+            ray.init(address=address, **options)
+    except (ConnectionError, RuntimeError, ImportError, ValueError, AuthenticationError) as error:
+        why = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        raise ClusterError(
+            f"the Ray cluster at {address} cannot be used: {why}; it must have the same versions of Python and Ray, "
+            "and where it asks for a token, RAY_AUTH_MODE=token and RAY_AUTH_TOKEN must be set here"
+        ) from error
+
+
+def _show_token() -> None:
+    """Use this machine's token, where it has one: Ray asks for it itself, but sends it only if it found the cluster."""
+    from ray._private.authentication.authentication_token_setup import (
+        maybe_enable_token_auth_if_token_available,
+    )
+
+    logging.getLogger("ray").setLevel(logging.ERROR)  # which would tell that there is a token
+    maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
 
 
 def _host(address: str) -> str:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from exaudit._version import __version__
 from exaudit.errors import ClusterError
 
@@ -19,6 +22,7 @@ __all__ = ["Pool"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+Counts = npt.NDArray[np.int64]
 
 AHEAD = 2  # items at each worker: one in work, one at hand
 ATTEMPTS = 4  # after which it is no longer chance that an item ends its workers
@@ -73,14 +77,14 @@ class Pool:
     ) -> None:
         self._ray, self._tell = ray, tell
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        cores, gpus = ([int(node.get(kind, 0)) for node in nodes] for kind in ("CPU", "GPU"))
-        if not sum(cores):
+        cores, gpus = (np.array([int(node.get(kind, 0)) for node in nodes]) for kind in ("CPU", "GPU"))
+        if not cores.sum():
             raise ClusterError("the cluster has no cores to work on; start nodes with some")
-        self.on_gpus = device != "cpu" and sum(gpus) > 0
-        self.workers = workers or (sum(gpus) if self.on_gpus else sum(cores))
-        share = max(1, sum(cores) // self.workers)
+        self.on_gpus = device != "cpu" and bool(gpus.any())
+        self.workers = workers or int(gpus.sum() if self.on_gpus else cores.sum())
+        share = _share(cores, gpus if self.on_gpus else cores, self.workers)
         self._actor = ray.remote(_Worker).options(
-            num_cpus=min(share, max(cores)),  # of which Ray makes as many threads
+            num_cpus=share,  # of which Ray makes as many threads
             num_gpus=1 if self.on_gpus else 0,
             scheduling_strategy="SPREAD",
             max_restarts=0,  # it is replaced instead, so that an item never waits for a place to be free
@@ -105,6 +109,13 @@ class Pool:
             return actor.start.remote(begin), actor
 
         return start
+
+
+def _share(cores: Counts, most: Counts, workers: int) -> int:
+    """How many cores each worker can have, so that there is room for all: `most` of them on each node (N,)."""
+    shares = np.arange(cores.max(), 0, -1)
+    places = np.minimum(cores // shares[:, None], most).sum(1)  # (shares,)
+    return int(shares[places >= workers].max(initial=1))
 
 
 class _Run:
