@@ -15,7 +15,6 @@ import pytest
 from exaudit.audit import Auditor
 from exaudit.cli import run
 from exaudit.data.readers import read_documents
-from exaudit.data.words import split_words
 from exaudit.metrics import Counts, token_metrics
 
 Cli = Callable[..., str]
@@ -142,7 +141,8 @@ def test_evaluate_reads_a_stream(
 
 def test_nothing_admitted(fitted: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
     limits = json.loads(Path("model/admission.json").read_text())
-    limits["admission"]["token_limits"]["distance"] = [-1.0, -1.0]
+    own = limits["admission"]["token_limits"]
+    own["distance"] = [None if limit is None else -1.0 for limit in own["distance"]]
     Path("model/admission.json").write_text(json.dumps(limits | {"checksum": None}))
     assert run(["evaluate", "model", TEST, "--admit", "--json", "--ci"]) == 0
     told = capsys.readouterr()
@@ -152,24 +152,24 @@ def test_nothing_admitted(fitted: Path, cli: Cli, capsys: pytest.CaptureFixture[
 
 def test_audit(fitted: Path, cli: Cli, fails: Cli) -> None:
     text = "The food was [bold]great[/bold] :smile: \x1b[31m and \u202e the staff was rude ."
-    tokens = list(split_words(text)[0])
-    told = cli("audit", "model", text, "--token", "6", "--token", "0", "-k", "2")
+    tokens = text.split()  # as those that the model learnt from
+    told = cli("audit", "model", text, "--token", "3", "--token", "0", "-k", "2")
     assert "[bold]great[/bold] :smile:" in told  # shown, not obeyed
     assert "\x1b" not in told
     assert "\u202e" not in told
-    assert "[6] great" in told
+    assert "[3] [bold]great[/bold]" in told
     assert told.count("distance") >= 4
     assert "weight" in told
     assert "K-NN" in told
     assert "»" in told
-    value = json.loads(cli("audit", "model", text, "--token", "6", "--json"))
+    value = json.loads(cli("audit", "model", text, "--token", "3", "--json"))
     (evidence,) = value["evidence"]
     assert (evidence["token"], len(evidence["exemplars"]), len(value["tokens"])) == (
-        tokens[6],
+        tokens[3],
         4,
         len(tokens),
     )
-    assert evidence["knn"]["output"] == pytest.approx(value["tokens"][6]["knn"])
+    assert evidence["knn"]["output"] == pytest.approx(value["tokens"][3]["knn"])
     assert sum(exemplar["weight"] for exemplar in evidence["exemplars"]) == pytest.approx(1)
     first = read_documents(TEST)[4]
     flagged = json.loads(cli("audit", "model", TEST, "--id", first.id, "--json"))

@@ -97,6 +97,7 @@ def test_preview_writes_nothing(built: Path, cli: Cli, capsys: pytest.CaptureFix
         found = map(json.loads, lines)
         return {(d["id"], n): token["label"] for d in found for n, token in enumerate(d["tokens"])}
 
+    cli("boundary", "model", "--by", "zero")  # where half of the words of this model are flagged
     before, at = labels(), version()
     ids = [f"reviews-0-{n}" for n in range(30)]
     for verb in (["add", "model", "more.jsonl"], ["remove", "model", *ids]):
