@@ -143,19 +143,20 @@ def first_search(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 def measure(folder: Path, *, saved: bool) -> None:
     import numpy as np
 
+    from exaudit.support.held_vectors import HeldVectors
     from exaudit.support.search import ExactSearch
     from exaudit.support.sketch_file import settle_sketches
     from exaudit.support.store import LanceSupportSet
-    from exaudit.support.verification import Verification
 
     support = LanceSupportSet.open(folder / "support")
-    vectors = support.vectors(support.exemplars(vectors=False).row)
+    exemplars = support.exemplars(vectors=False)
+    vectors = support.vectors(exemplars.row)
     queries = np.load(folder / "queries.npy")
-    verification = Verification(support, vectors)  # in the background, as it is for users
+    held = HeldVectors(support, exemplars, vectors)  # compared in the background, as they are for users
     start = time.perf_counter()
     search = ExactSearch(vectors)
     if saved:
-        settle_sketches(search, support.folder, support.fingerprints(), verification)
+        settle_sketches(search, support.folder, support.fingerprints(), held)
     _, rows = search.search(queries, 8)
     first = time.perf_counter()
     search.search(queries, 8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -19,8 +19,10 @@ __all__ = [
     "expected_offset",
     "f_beta",
     "labelled_share",
+    "likely_offset",
     "newcombe",
     "paired_bootstrap",
+    "rising_rates",
     "stable_offset",
     "token_metrics",
     "wilson",
@@ -132,18 +134,46 @@ def best_offset(
 
 
 def expected_offset(log_odds: NDArray[np.floating], beta: float = 1.0, labelled: float = 1.0) -> float:
-    """The decision boundary with the highest F_beta to be expected, where scores are the log-odds of being right: the
-    probabilities of those above it are the hits to be expected, and those of all are the true ones.
+    """The decision boundary with the highest F_beta to be expected, where scores are the log-odds of being right.
 
     labelled : the part of the true ones that were labelled where the odds were learnt; one of probability p then is
         true with probability p / labelled (Elkan and Noto, 2008).
     """
-    scores = np.sort(np.asarray(log_odds, np.float64))[::-1]
-    hits = np.cumsum(np.minimum(np.exp(-np.logaddexp(0, -scores)) / labelled, 1.0))
-    f = (1 + beta**2) * hits / (beta**2 * hits[-1] + np.arange(1, len(scores) + 1))
+    scores = np.asarray(log_odds, np.float64)
+    return likely_offset(scores, [np.minimum(np.exp(-np.logaddexp(0, -scores)) / labelled, 1.0)], beta)
+
+
+def likely_offset(
+    scores: NDArray[np.floating], guesses: Iterable[NDArray[np.floating]], beta: float = 1.0
+) -> float:
+    """The decision boundary with the highest F_beta to be expected: the chances of those above it are the hits to be
+    expected, and those of all are the true ones.
+
+    guesses : how likely each one is to be true; where that is not known, several guesses, each as good as the others.
+    """
+    order = np.argsort(-scores, kind="stable")
+    scores = np.asarray(scores, np.float64)[order]
+    f, said = np.zeros(len(scores)), np.arange(1, len(scores) + 1)
+    for chances in guesses:
+        hits = np.cumsum(np.asarray(chances, np.float64)[order])
+        f += hits / (beta**2 * hits[-1] + said)
+    below = np.append(scores[1:], scores[-1] - 2.0)
+    f[below == scores] = -1  # a boundary cannot stand between equal scores
     best = int(f.argmax())
-    below = scores[best + 1] if best + 1 < len(scores) else scores[best] - 2.0
-    return float((scores[best] + below) / 2 if below < scores[best] else np.nextafter(scores[best], -np.inf))
+    middle = (scores[best] + below[best]) / 2
+    return float(middle if middle < scores[best] else below[best])
+
+
+def rising_rates(parts: NDArray[np.floating], wholes: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The ratios of parts to wholes, were none to be below the one before: where some are, their parts and wholes are
+    taken together (isotonic regression, by pooling adjacent violators)."""
+    blocks: list[list[float]] = []  # part, whole and how many of them
+    for part, whole in zip(parts, wholes, strict=True):
+        blocks.append([part, whole, 1])
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
+            last = blocks.pop()
+            blocks[-1] = [a + b for a, b in zip(blocks[-1], last, strict=True)]
+    return np.repeat([_ratio(part, whole) for part, whole, _ in blocks], [int(n) for *_, n in blocks])
 
 
 def labelled_share(log_odds: NDArray[np.floating]) -> float:

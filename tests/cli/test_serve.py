@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -27,6 +28,18 @@ def test_what_cannot_be_served_is_told(
     work: Path, fails: Callable[..., str], arguments: tuple[str, ...], why: str
 ) -> None:
     assert why in fails("serve", *arguments)
+
+
+def test_what_cannot_be_served_leaves_nothing_behind(work: Path, fails: Callable[..., str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        told = fails("serve", "model", "reviews.test.csv", "--state", "state", "--port", port)
+    assert f"cannot listen at 127.0.0.1, port {port}" in told
+    (work / "bad").mkdir()
+    (work / "bad" / "model.json").write_text("{}")
+    for arguments in (("nothing",), ("bad",), ("model", "nothing.csv")):
+        fails("serve", *arguments, "--state", "state", "--port", "0")
+    assert not (work / "state").exists()
 
 
 def test_without_the_extra_it_says_what_to_install(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exaudit.data.document import Document
-from exaudit.data.words import split_words
+from exaudit.data.words import cut_like, split_words
 from exaudit.errors import SettingError
 
 
@@ -120,3 +120,18 @@ def test_places_are_right_behind_tags_that_look_like_words() -> None:
     document = Document.from_text("<b>b</b> &amp; amp")
     assert document.tokens == ("b", "amp")
     assert document.spans() == [(3, 4), (15, 18)]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "how"),
+    [
+        (["It", "was", "amazing,", "really.", "I", "laughed", "!"], "whitespace"),
+        (["It", "was", "amazing", ",", "really", ".", "I", "laughed."], "words"),
+        (["no", "marks", "at", "all"], "words"),
+        (["don't", "e-mail", "U.S.", "3.5"], "words"),  # marks within words tell nothing
+        (["这部电影", "非常精彩"], "words"),  # cut further, but not for a mark
+        ([], "words"),
+    ],
+)
+def test_a_text_is_cut_like_tokens_at_hand(tokens: list[str], how: str) -> None:
+    assert cut_like(tokens) == how

@@ -107,6 +107,24 @@ def test_decomposition_follows_the_weights_as_they_change() -> None:
     torch.testing.assert_close(head.double().decompose(_double(batch)).scores.float(), after)
 
 
+def test_rounded_products_are_those_of_rounded_filters_and_features() -> None:
+    shape = {
+        "lengths": [40, 6], "features": 64, "vocabulary": 5, "filters": 30, "widths": (1,), "classes": 2, "seed": 2,
+    }  # fmt: skip
+    head, batch = build(shape)
+    ours, exact = (head.decompose(batch, exemplars=True, rounded=rounded) for rounded in (True, False))
+    assert torch.equal(head.decompose(batch, rounded=True).scores, ours.scores)
+    weight = head.filters[0].detach()
+    h = batch.vectors.bfloat16().double() @ weight[:, :64].bfloat16().double().t()
+    h = (h + head.filter_biases[0].detach().bfloat16().double()).float()  # (T, M)
+    h += head.embedding.detach()[batch.word_ids] @ weight[:, 64:].t()
+    literal_means = torch.stack([h[batch.words == w].mean(0) for w in range(len(ours.scores))])  # (W, M)
+    assert ours.exemplars is not None
+    assert ours.exemplars.dtype == torch.float32
+    torch.testing.assert_close(ours.exemplars, literal_means, atol=1e-2, rtol=2**-8)
+    assert 0 < (ours.exemplars - exact.exemplars).norm() < 0.01 * exact.exemplars.norm()
+
+
 def _double(batch: Batch) -> Batch:
     return Batch(batch.vectors.double(), batch.bounds, batch.words, batch.word_bounds, batch.word_ids)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from exaudit.errors import SettingError
 from exaudit.model.folder import load_model
 from exaudit.model.labeler import Labeler
 from exaudit.model.settings import Settings
+from exaudit.model.train import train
 from tiny import reviews, tiny_labeler
 
 OLD = Path(__file__).with_name("written_by_0_1") / "frozen"
@@ -91,3 +93,40 @@ def test_a_model_that_goes_on_from_another_cuts_as_that_did() -> None:
 def test_other_ways_are_refused() -> None:
     with pytest.raises(SettingError, match="`tokens` is words or whitespace"):
         Settings(tokens="bytes")
+
+
+def marked(document: Document) -> Document:
+    """With a label for every word between white space, and a full stop that sticks to the last."""
+    return Document.from_text(
+        document.text + ".", label=document.label, token_labels=["0"] * len(document.tokens)
+    )
+
+
+def test_a_model_of_words_between_white_space_cuts_texts_there(tmp_path: Path) -> None:
+    """It learnt from `dull.`: it must not be handed `dull` and `.` later."""
+    labeler = tiny_labeler(epochs=1).fit([marked(d) for d in reviews(60)])
+    labeler.save(tmp_path / "model")
+    again = load_model(tmp_path / "model", device="cpu")
+    assert again.settings.tokens == "whitespace"
+    (scores,) = again.label([TEXT])
+    assert scores.document.tokens == tuple(TEXT.split())
+
+
+def test_a_model_of_tokens_with_punctuation_apart_cuts_texts_into_words() -> None:
+    documents = [Document.from_tokens(Document.from_text(d.text).tokens, label=d.label) for d in reviews(60)]
+    model = tiny_labeler(epochs=1).fit(documents).model_
+    (scores,) = model.label([TEXT])
+    assert scores.document.tokens == WORDS
+
+
+def test_texts_among_the_documents_decide_how_texts_are_cut() -> None:
+    documents = [marked(d) for d in reviews(60)]
+    plain = Document.from_text("Great film.", label=documents[0].label)
+    assert tiny_labeler(epochs=1).fit([*documents, plain]).model_.settings.tokens == "words"
+
+
+def test_a_model_goes_on_with_the_cut_of_the_one_before() -> None:
+    before = tiny_labeler(epochs=1).fit(*texts()).model_
+    settings = replace(before.settings, epochs=1)
+    after = train(settings, [marked(d) for d in reviews(60)], init=before)
+    assert after.settings.tokens == "words"

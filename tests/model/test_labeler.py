@@ -155,7 +155,9 @@ def test_tuning_changes_the_encoder_and_travels_with_the_model(bert: Path, loss:
     model.save(tmp_path / "tuned")
     loaded = Labeler.load(tmp_path / "tuned", device="cpu")
     for a, b in zip(model.label(documents), loaded.label(documents), strict=True):
-        np.testing.assert_array_equal(a.scores, b.scores)
+        np.testing.assert_allclose(
+            a.scores, b.scores, rtol=1e-5
+        )  # Transformers and we add up in different orders
     again = tiny_labeler(loss="min-max", epochs=1).fit(documents[:30], dev=documents[30:], init=loaded)
     again.save(tmp_path / "again")
     assert (tmp_path / "again" / "encoder" / "config.json").exists()

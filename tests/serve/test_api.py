@@ -15,7 +15,8 @@ import pytest
 from exaudit.audit import Auditor
 from exaudit.data.document import Document
 from exaudit.data.readers import read_documents
-from exaudit.model.folder import load_model
+from exaudit.model.folder import load_model, save_model
+from exaudit.serve.jobs import Job
 from exaudit.serve.workbench import Workbench
 from tiny import cued, tiny_labeler
 from webclient import CSRF, Client, Serve
@@ -123,6 +124,8 @@ def test_lists_filter_search_and_order(client: Client, bench: Workbench, splits:
     assert places("order=weakest") == np.argsort(np.abs(outputs), kind="stable").tolist()
     assert places("text=" + splits["test"][5].id) == [5]
     assert places("text=THE%20%20") == [n for n, d in enumerate(splits["test"]) if "the" in d.text.casefold()]
+    assert places("text=%22The%22") == [n for n, d in enumerate(splits["test"]) if "the" in _lower(d)]
+    assert places("text=%22%22") == []
     admitted, refused = places("admitted=true"), places("admitted=false")
     assert sorted(admitted + refused) == list(range(40))
     assert refused
@@ -132,11 +135,25 @@ def test_lists_filter_search_and_order(client: Client, bench: Workbench, splits:
     assert client.ask("GET", "/api/file/documents/40").status == 404
 
 
-def test_shares_are_those_of_the_file(client: Client, bench: Workbench) -> None:
-    views = [client.get(f"/api/file/documents/{place}") for place in range(40)]
-    for rule, name in (("model", "margins"), ("knn", "knn")):
-        values = np.concatenate([view[name][0] for view in views])
+def _lower(document: Document) -> list[str]:
+    return [token.casefold() for token in document.tokens]
+
+
+@pytest.mark.parametrize("most", [5000, 25])
+def test_shares_are_those_of_the_file(
+    client: Client, bench: Workbench, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr("exaudit.serve.label.DRAWN", most)
+    places = bench.need_file().drawn(most).tolist()
+    views = [client.get(f"/api/file/documents/{place}") for place in places]
+    for rule in ("model", "knn", "exag", "exat"):
+        values = np.concatenate([view["knn" if rule == "knn" else "margins"][0] for view in views])
+        if rule in ("exag", "exat"):
+            gates = np.concatenate([view["borne_out"][rule][0] for view in views])
+            assert 0 < (values[gates] > 0).sum() < (values > 0).sum()
+            values = np.where(gates, values, -1e3)
         told = client.get(f"/api/file/shares?rule={rule}")
+        assert told["drawn"] == (most < 40)
         assert told["flagged"][0] == pytest.approx((values > 0).mean(), abs=2e-3)
         for share, move in list(zip(told["shares"], told["moves"][0], strict=True))[::40]:
             assert (values >= move - 1e-3).mean() >= share - 2e-3
@@ -269,14 +286,15 @@ def test_the_open_file_is_looked_up_again_when_exemplars_go(
 def test_a_word_is_relabelled(client: Client, version: int) -> None:
     _, _, exemplar = a_flip(client)
     edit = {"kind": "relabel-word", "id": exemplar["id"], "position": exemplar["position"], "label": None}
-    before = client.get(f"/api/support/document?id={exemplar['id']}")["word_labels"][exemplar["position"]]
-    made = client.post("/api/support/edits", {"edit": edit, "version": version})
-    for label, sign in ((["positive"], 1), ([], -1)):
+
+    def now() -> Any:
+        return client.get(f"/api/support/document?id={exemplar['id']}")["word_labels"][exemplar["position"]]
+
+    assert now() in (["positive"], [])
+    for label in (None, ["positive"], []):
         changed = {**edit, "label": label}
-        made = client.post("/api/support/edits", {"edit": changed, "version": made["number"]})
-        now = client.get(f"/api/support/document?id={exemplar['id']}")["word_labels"][exemplar["position"]]
-        assert now == sign
-    assert before in (1, -1)
+        version = client.post("/api/support/edits", {"edit": changed, "version": version})["number"]
+        assert now() == label
 
 
 @pytest.mark.parametrize(
@@ -424,6 +442,39 @@ def test_an_open_can_be_cancelled(serve: Serve, splits: Splits) -> None:
         time.sleep(0.01)
     assert job.status == "cancelled"
     assert bench.file is None
+
+
+def test_a_build_can_be_cancelled_and_made_again(
+    serve: Serve, made: Path, splits: Splits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_model(load_model(made), tmp_path / "model")
+    bench, client = serve(tmp_path / "model")
+    client.wait(bench.open("train", splits["train"], fingerprint="train").id)
+    told = Job.tell
+
+    def cancelled(job: Job, step: str, done: int, total: int | None) -> None:
+        if step == "build" and done:
+            assert total == 300
+            client.post(f"/api/jobs/{job.id}/cancel")
+        told(job, step, done, total)
+
+    monkeypatch.setattr(Job, "tell", cancelled)
+    job = bench.jobs.get(client.post("/api/support/build")["id"])
+    assert job is not None
+    while not job.ended:
+        time.sleep(0.01)
+    assert job.status == "cancelled"
+    assert client.get("/api/support")["exists"] is False
+    monkeypatch.undo()
+    bench, client = serve(tmp_path / "model")  # which finds what was begun
+    opening = bench.reopen()
+    assert opening is not None
+    client.wait(opening.id)
+    assert client.get("/api/support")["documents"] == 0
+    assert b'id="build"' in client.ask("GET", "/correct").body
+    client.wait(client.post("/api/support/build")["id"])
+    assert client.get("/api/support")["documents"] == 300
+    assert b'id="build"' not in client.ask("GET", "/correct").body
 
 
 # -- more classes -----------------------------------------------------------------------------------------

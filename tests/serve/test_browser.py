@@ -152,6 +152,11 @@ def test_with_three_classes_too(page: Page, serve: Serve, tmp_path: Path) -> Non
     expect(word).to_have_class(re.compile(rf"\bf\b.*\bc{c}\b"))
     for path in ("/features", "/reliability", "/model", "/queue"):
         visit(page, client, path)
+    while not page.locator("#queue-words .w.f").count():
+        before = page.locator("#queue-title").text_content()
+        page.keyboard.press("j")
+        expect(page.locator("#queue-title")).not_to_have_text(before or "")
+    expect(page.locator("#queue-words .w[data-tag]").first).to_be_visible()  # its class, besides the colour
 
 
 def test_a_promise_is_told_and_withdrawn(page: Page, promising: tuple[Workbench, Client]) -> None:
@@ -242,6 +247,48 @@ def test_words_are_walked_and_explained_by_keyboard(page: Page, opened: tuple[Wo
     assert sum(terms) == pytest.approx(output, abs=0.006)
 
 
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until the focus is there; it must be seen wherever it stops."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        stop = page.evaluate_handle("document.activeElement")
+        seen = "e => [e, e.closest('label')].some(o => o && getComputedStyle(o).outlineStyle !== 'none')"
+        assert stop.evaluate(seen), stop.evaluate("e => e.outerHTML.slice(0, 200)")
+        if stop.evaluate("(e, selector) => e.matches(selector)", selector):
+            return
+    raise AssertionError(f"Tab does not come to {selector}")
+
+
+def test_the_story_by_keyboard_alone(page: Page, opened: tuple[Workbench, Client]) -> None:
+    bench, client = opened
+    place, n = find_flip(page, client)
+    visit(page, client, f"/?place={place}")
+    before, flag = bench.version, re.compile(r"\bf\b")
+    tab_to(page, "#rules input")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_label("ExAG")).to_be_checked()
+    tab_to(page, "#words .w")
+    for _ in range(n):
+        page.keyboard.press("ArrowRight")
+    word = page.locator(f'#words .w[data-n="{n}"]')
+    expect(word).to_have_class(flag)
+    page.keyboard.press("Enter")
+    expect(page.locator(".exemplars li").first).to_be_visible()
+    tab_to(page, ".exemplars button")
+    page.keyboard.press("Enter")
+    expect(page.locator("#edit-summary")).to_contain_text("would flip")
+    tab_to(page, "#edit-reason")
+    page.keyboard.type("it complains")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    expect(word).not_to_have_class(flag)
+    page.keyboard.press("Enter")
+    expect(word).to_have_class(flag)
+    expect(word).to_be_focused()
+    assert bench.version == before + 2
+
+
 def test_three_documents_are_marked_by_mouse_and_keyboard(
     page: Page, opened: tuple[Workbench, Client]
 ) -> None:
@@ -289,6 +336,12 @@ def test_the_queue_is_decided_by_keyboard_and_survives_a_reload(
     title = page.locator("#queue-title")
     first = title.text_content()
     page.keyboard.press("1")
+    expect(title).not_to_have_text(first or "")
+    page.keyboard.press("k")
+    expect(title).to_have_text(first or "")
+    pressed = page.locator("#queue-choices button[aria-pressed=true]")
+    expect(pressed).to_contain_text("negative")
+    page.keyboard.press("j")
     expect(title).not_to_have_text(first or "")
     second = title.text_content()
     page.keyboard.press("Enter")
@@ -393,11 +446,14 @@ def test_every_page_fits_a_narrow_screen_and_the_dark(
 
 
 @pytest.mark.skipif(AXE is None, reason="EXAUDIT_AXE does not name axe.min.js")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(page: Page, opened: tuple[Workbench, Client], scheme: str) -> None:
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
+def test_axe_finds_nothing_serious(
+    page: Page, opened: tuple[Workbench, Client], scheme: str, width: int
+) -> None:
     assert AXE is not None
     _, client = opened
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": width, "height": 900})
     place, n = find_flip(page, client)
     for path in (f"/?place={place}&word={n}", *PAGES[1:]):
         visit(page, client, path)

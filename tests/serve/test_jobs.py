@@ -63,6 +63,15 @@ def test_a_job_ends_where_it_is_cancelled(jobs: Jobs) -> None:
     assert ended(behind).result == 7
 
 
+def test_who_waits_for_a_short_job_does_not_wait_for_a_long_one(jobs: Jobs) -> None:
+    go = threading.Event()
+    long = jobs.start("open", lambda _: go.wait(10))
+    assert ended(jobs.start("preview", lambda _: 7, short=True)).result == 7
+    assert not long.ended
+    go.set()
+    assert ended(long).status == "done"
+
+
 def test_errors_are_told_and_defects_are_not(jobs: Jobs, caplog: pytest.LogCaptureFixture) -> None:
     def fail(error: Exception) -> Job:
         def work(_: Job) -> None:

@@ -11,8 +11,9 @@ def test_what_a_card_has() -> None:
     assert to_html(text) == (
         "<h3>A <em>card</em></h3><p>Tells <strong>a&#60;b</strong> from <strong>c</strong>.</p>"
         "<pre><code>exaudit &lt;x&gt;</code></pre><ul><li>one <code>two</code></li><li>three</li></ul>"
+        '<div class="wide" tabindex="0" role="region" aria-label="Figures">'
         '<table><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead>'
-        "<tbody><tr><td>1</td><td>2</td></tr></tbody></table>"
+        "<tbody><tr><td>1</td><td>2</td></tr></tbody></table></div>"
     )
 
 

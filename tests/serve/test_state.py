@@ -20,6 +20,16 @@ def test_the_last_record_of_a_key_counts(tmp_path: Path) -> None:
     assert Journal(tmp_path / "j.jsonl").get("a") == (3, None)
 
 
+def test_a_folder_is_made_when_there_is_something_to_keep(tmp_path: Path) -> None:
+    state = StateFolder(tmp_path / "state")
+    journal = state.journal("queue", "a.jsonl")
+    assert (state.read("open.json"), len(journal)) == (None, 0)
+    assert not state.folder.exists()
+    journal.put("a", 1, 0)
+    state.write("open.json", {})
+    assert sorted(each.name for each in state.folder.iterdir()) == ["open.json", "queue"]
+
+
 def test_who_did_not_see_the_last_record_is_told(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.jsonl")
     journal.put("a", 1, 0)

@@ -218,7 +218,7 @@ def test_the_layout_is_the_one_that_is_numbered() -> None:
     """Whoever changes what a sketch is must count up LAYOUT, or files of before would be misread."""
     mean, directions = torch.tensor([1.0, 1.0, 1.0]), torch.eye(3, dtype=torch.float64)[:, :2]
     sketch = Projection(mean, directions, 0.5, torch.bfloat16).sketch(torch.tensor([[3.0, 1.0, 5.0]]))
-    assert sketch_file.LAYOUT == 1
+    assert sketch_file.LAYOUT == 2
     # coordinates, what they leave, the squared norm in three parts, three ones
     assert sketch.as_rows()[0, :9].tolist() == [1, 0, 2, 5, 0, 0, 1, 1, 1]
     assert sketch.norm.tolist() == [5]

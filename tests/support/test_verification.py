@@ -77,11 +77,11 @@ def test_in_the_background(stored: LanceSupportSet, spoil: Spoil, monkeypatch: p
     monkeypatch.setattr(Verification, "_run", lambda self: (start.wait(), run(self)))
     index = ExemplarIndex(spoil(stored, 4))
     asked = np.zeros((1, 4), np.float32)
-    assert not index._verification.done
+    assert not index.verified
     index.neighbours(asked, 1, offsets=[0.0])
     start.set()
     with pytest.raises(SupportError, match="document 'b' is damaged"):
-        index._verification.wait()
+        index.wait()
     with pytest.raises(SupportError, match="document 'b' is damaged"):
         index.neighbours(asked, 1, offsets=[0.0])
 
@@ -90,8 +90,8 @@ def test_in_the_background_of_a_whole_set(stored: LanceSupportSet, monkeypatch: 
     monkeypatch.setattr(verification, "_AT_ONCE", 0)
     monkeypatch.setattr(verification, "_DOCUMENTS", 2)
     index = ExemplarIndex(stored)
-    index._verification.wait()
-    assert index._verification.done
+    index.wait()
+    assert index.verified
     assert stored._assured.keys() == {0, 1, 2}
 
 

@@ -16,18 +16,20 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from exaudit._device import pick_device
 from exaudit._memory import available_memory
 from exaudit.decide.neighbours import Neighbours
 from exaudit.errors import SupportError
 from exaudit.support.exemplars import Exemplars
+from exaudit.support.held_vectors import HeldVectors
 from exaudit.support.search import ExactSearch
 from exaudit.support.sketch_file import settle_sketches
 from exaudit.support.support_set import SupportSet
-from exaudit.support.verification import Verification
 
 __all__ = ["WITH_SKETCHES", "ExemplarIndex", "Index"]
 
 WITH_SKETCHES = 1.3  # the memory of a search, in that of its vectors (benchmarks/store.py)
+FEW = 128  # questions at once that need not wait until all vectors were read
 _BLOCK = 8192  # rows copied at once to the file that is streamed from
 Rows = npt.NDArray[np.int64]
 
@@ -110,8 +112,9 @@ class ExemplarIndex(Index):
     """Searches in this process.
 
     The vectors are read once; after that an edit costs as much as what it touches, and a change of labels nothing,
-    because labels and scores are looked up beside the vectors. With `stream` the vectors go to a temporary file
-    and are read from there in blocks, for sets that do not fit into memory.
+    because labels and scores are looked up beside the vectors. Where sketches were saved, the first few questions have
+    just those vectors read that they need. With `stream` the vectors go to a temporary file and are read from there in
+    blocks, for sets that do not fit into memory.
     """
 
     def __init__(
@@ -124,17 +127,18 @@ class ExemplarIndex(Index):
     _number: int  # of the edit that was followed last
     _row: Rows  # (places,) of each place in the search; ascending
     _search: ExactSearch
-    _verification: Verification  # of the vectors, scores and texts
+    _vectors: HeldVectors
 
     @property
     def verified(self) -> bool:
-        return self._verification.done
+        return self._vectors.verified
 
     def wait(self) -> None:
-        self._verification.wait()
+        self._vectors.wait()
 
     def prepare(self) -> None:
         if len(self):
+            self._vectors.need_all()
             self._search.sketches()
 
     def follow(self, support: SupportSet) -> None:
@@ -145,7 +149,8 @@ class ExemplarIndex(Index):
         except SupportError:  # compacted by another process: what to forget is no longer known
             self._load(support)
             return
-        if self._in_order(changes.added):
+        # What is removed may be gone from the store before it is needed, as for a fit, so it must be here already.
+        if self._in_order(changes.added) and (self._vectors.whole or not len(changes.removed)):
             self._apply(support, changes.added, changes.removed)
             self.exemplars, self._number = support.exemplars(vectors=False), support.number
         else:
@@ -170,21 +175,25 @@ class ExemplarIndex(Index):
             self._row[places:] = self._row[places - 1] if places else -1
 
     def _nearest(self, vectors: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.float32], Rows]:
-        self._verification.check()
+        if len(vectors) > FEW:
+            self._vectors.need_all()
+        self._vectors.need_many()
+        self._vectors.check()
         distances, places = self._search.search(vectors, k)
+        self._vectors.need_documents(places[places < len(self._vectors.array)])
         return distances, self._row[places]
 
     def _load(self, support: SupportSet) -> None:
-        self._number = support.number  # first: an edit of another thread from now on is followed later
+        support = support._share()  # an edit of another thread from now on is followed later
+        self._number = support.number
         self.exemplars = support.exemplars(vectors=False)
-        fingerprints, same = support.fingerprints(), support.number == self._number
         self._row = self.exemplars.row
         self._check_memory(support)
-        with self._vectors(support) as vectors:
-            self._verification = Verification(support, vectors)
-            self._search = ExactSearch(vectors, device=self._device, stream=self._stream)
-        if same:
-            settle_sketches(self._search, support.folder, fingerprints, self._verification)
+        with self._held(support) as vectors:
+            self._vectors = vectors
+            fetch = None if vectors.whole else vectors.need
+            self._search = ExactSearch(vectors.array, device=self._device, stream=self._stream, fetch=fetch)
+        settle_sketches(self._search, support.folder, support.fingerprints(), vectors)
 
     def _check_memory(self, support: SupportSet) -> None:
         """Say what the search would take, before the system ends it without a word."""
@@ -200,17 +209,21 @@ class ExemplarIndex(Index):
             )
 
     @contextmanager
-    def _vectors(self, support: SupportSet) -> Iterator[npt.NDArray[Any]]:
-        """The vectors, or with `stream` a map of a temporary file, which vanishes once all who opened it are done."""
+    def _held(self, support: SupportSet) -> Iterator[HeldVectors]:
+        """The vectors; with `stream` in a map of a temporary file, which vanishes once all who opened it are done."""
         header, count = support.header, len(self._row)
         if not self._stream or not count:
-            yield support.vectors(self._row)
+            vectors = HeldVectors(support, self.exemplars)
+            if pick_device(self._device).type != "cpu":  # which gets a copy of them
+                vectors.need_all()
+            yield vectors
             return
         with tempfile.NamedTemporaryFile(prefix="exaudit-") as file:
             for start in range(0, count, _BLOCK):
                 file.write(support.vectors(self._row[start : start + _BLOCK]).data)
             file.flush()
-            yield np.memmap(file.name, header.dtype, "r", shape=(count, header.width))
+            mapped = np.memmap(file.name, header.dtype, "r", shape=(count, header.width))
+            yield HeldVectors(support, self.exemplars, mapped)
 
     def _apply(self, support: SupportSet, added: Rows, removed: Rows) -> None:
         places = self._places(added)

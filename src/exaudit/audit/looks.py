@@ -66,11 +66,16 @@ class Looks:
         wanted = K if knn is None else max(each.k for each in knn.knns)
         return min(wanted, len(self.auditor.support)) if self.has_support else 0
 
+    @property
+    def _alone(self) -> bool:
+        """Whether there is no support set, or an empty one, as a build that was stopped leaves it."""
+        return not self.has_support or not len(self.auditor.support)
+
     def of(self, documents: Sequence[Any]) -> list[Look]:
         """Label and look up documents, all at once."""
         model = self.auditor.model
         wanted = as_documents(documents, cut=model.settings.tokens)
-        if not self.has_support:
+        if self._alone:
             return [
                 Look(scores, *_nothing(len(scores.document.tokens)), -1) for scores in model.label(wanted)
             ]
@@ -87,7 +92,7 @@ class Looks:
     def holds(self, number: int, rows: npt.NDArray[np.int64]) -> bool:
         """Whether exemplars that were found at edit `number` are still the nearest: labels may have changed since, but
         none was removed, and none added."""
-        if not self.has_support:
+        if self._alone:
             return number == -1
         support = self.auditor.support
         if number == support.number:
@@ -125,12 +130,12 @@ class Looks:
     ) -> Sequence[Scores | AuditedScores]:
         """The same of several documents, at less cost."""
         auditor = self.auditor
-        if not self.has_support and admit != "promise":
+        if self._alone and admit != "promise":
             if rule is not None or admit:
                 raise SupportError("there is no support set, so nothing but the model can decide")
             return [look.scores for look in looks]
         policy = _without(auditor._policy(rule, admit), withdrawal)
-        if not self.has_support:
+        if self._alone:
             return [policy.audited(look.scores, ()) for look in looks]
         if any(policy.k > look.rows.shape[1] for look in looks):
             raise SupportError(f"K = {policy.k} exemplars per token are needed; look the document up again")

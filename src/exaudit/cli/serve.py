@@ -55,7 +55,7 @@ def serve(
 
     try:
         from exaudit.serve import Workbench
-        from exaudit.serve.listening import check_token, listen
+        from exaudit.serve.listening import check_token, listen, take_place
     except ModuleNotFoundError as error:
         if error.name not in ("fastapi", "starlette", "uvicorn", "pydantic"):
             raise
@@ -64,17 +64,18 @@ def serve(
     token = check_token(host, token)
     if demo == (model is not None):
         raise SettingError("give a MODEL folder, or --demo alone")
-    if demo:
-        from exaudit.serve.demo import demo_model
+    with take_place(host, port) as place:
+        if demo:
+            from exaudit.serve.demo import demo_model
 
-        model = demo_model(tell=say)
-    assert model is not None
-    bench = Workbench(model, state, support=support, device=device, encoder=encoder, stream=stream)
-    try:
-        _open(bench, reading, file, demo)
-        listen(bench, host=host, port=port, token=token, tell=say, browser=browser)
-    finally:
-        bench.close()
+            model = demo_model(tell=say)
+        assert model is not None
+        bench = Workbench(model, state, support=support, device=device, encoder=encoder, stream=stream)
+        try:
+            _open(bench, reading, file, demo)
+            listen(bench, place, host=host, token=token, tell=say, browser=browser)
+        finally:
+            bench.close()
 
 
 def _open(bench: Workbench, reading: Reading, file: Path | None, demo: bool) -> None:

@@ -8,6 +8,8 @@ Nothing of a text is lost but white space, HTML tags and HTML entities; `text[st
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from html import unescape
 from html.entities import html5
@@ -21,7 +23,7 @@ from exaudit.errors import SettingError
 if TYPE_CHECKING:
     from budoux import Parser
 
-__all__ = ["CUTS", "check_cut", "split_words"]
+__all__ = ["CUTS", "check_cut", "cut_like", "split_words"]
 
 CUTS = ("words", "whitespace")
 
@@ -85,6 +87,20 @@ def split_words(text: str, how: str = "words") -> tuple[tuple[str, ...], tuple[i
     if not spans:
         spans = [match.span() for match in re.finditer(r"\S+", text)]
     return tuple(text[start:end] for start, end in spans), tuple(start for start, _ in spans)
+
+
+def cut_like(tokens: Iterable[str]) -> str:
+    """How a text is cut into tokens like these: at "whitespace" where punctuation sticks to words ("amazing.") more
+    often than it stands alone, else into "words"."""
+    stuck = alone = 0
+    for token, count in Counter(tokens).items():
+        pieces, _ = split_words(token)
+        marks = [piece for piece in pieces if not any(map(str.isalnum, piece))]
+        if len(marks) == len(pieces):
+            alone += count
+        elif marks:
+            stuck += count
+    return "whitespace" if stuck > alone else "words"
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exaudit.errors import SettingError
+from exaudit.metrics import rising_rates
 
 __all__ = ["Aim", "Answers", "Goal", "Level", "Risk", "binomial_tail", "capped", "control", "upper_bound"]
 
@@ -236,15 +237,9 @@ def _plan(fit: Answers, most: int, risk: float, least: float, documents: int) ->
 
 def _smooth(errors: Floats, answers: Floats) -> Floats:
     """Errors above each threshold, were the share of errors never to fall towards more lenient ones: of a hundred
-    thresholds, the one that looks best was mostly lucky (isotonic regression, by pooling adjacent violators)."""
-    blocks: list[list[float]] = []  # errors, answers and thresholds of each
-    for wrong, n in zip(np.diff(errors, prepend=0), np.diff(answers, prepend=0), strict=True):
-        blocks.append([wrong, n, 1])
-        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
-            last = blocks.pop()
-            blocks[-1] = [a + b for a, b in zip(blocks[-1], last, strict=True)]
-    rates = np.concatenate([np.full(int(count), wrong / max(1.0, n)) for wrong, n, count in blocks])  # (J,)
-    return np.asarray(np.cumsum(rates * np.diff(answers, prepend=0)))
+    thresholds, the one that looks best was mostly lucky."""
+    more = np.diff(answers, prepend=0)
+    return np.asarray(np.cumsum(rising_rates(np.diff(errors, prepend=0), more) * more))
 
 
 def _chance_to_pass(n: float, rate: float, risk: float, least: float) -> float:

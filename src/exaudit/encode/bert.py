@@ -24,7 +24,7 @@ from torch.nn import functional as F
 from exaudit._arrays import ranges
 from exaudit._files import read_json, replace_file, write_json
 from exaudit.encode.attention import Attend, attend, attend_packed, groups_of
-from exaudit.encode.rounded import STEP, RoundedLayer, few_sizes
+from exaudit.encode.reading import Layout, ReadingLayer, few_sizes
 
 __all__ = ["Bert", "BertTokenizer", "read_bert"]
 
@@ -103,24 +103,26 @@ class Bert(nn.Module):
         return SimpleNamespace(hidden_states=states, last_hidden_state=states[-1])
 
     def packed(
-        self, words: Tensor, lengths: NDArray[np.int64], rounded: Sequence[RoundedLayer] | None = None
+        self, words: Tensor, lengths: NDArray[np.int64], reading: Sequence[ReadingLayer] | None = None
     ) -> list[Tensor]:
         """Hidden states (T, E) of texts laid end to end, of which only attention sees a padded copy.
 
         words : embeddings of the word pieces (T, E). Texts of like lengths should stand together.
-        rounded : what `rounded` gives, in place of the layers themselves.
+        reading : what `reading` gives, in place of the layers themselves; then rows may follow that are nobody's.
         """
         places = torch.from_numpy(ranges(np.zeros_like(lengths), lengths))  # (T,)
-        groups = list(groups_of(lengths, 1 if rounded is None else STEP))
-        if rounded is not None:
-            more = few_sizes(len(words)) - len(words)
-            words, places = F.pad(words, (0, 0, 0, more)), F.pad(places, (0, more))
-            return self._states(words, places, [partial(layer, groups=groups) for layer in rounded])
-        return self._states(words, places, self._layers(partial(attend_packed, groups=groups)))
+        if reading is None:
+            groups = list(groups_of(lengths))
+            return self._states(words, places, self._layers(partial(attend_packed, groups=groups)))
+        rows = few_sizes(len(words))
+        more = rows - len(words)
+        words, places = F.pad(words, (0, 0, 0, more)), F.pad(places, (0, more))
+        layout = Layout.of(lengths, self.config.num_attention_heads, rows)
+        return self._states(words, places, [partial(layer, layout=layout) for layer in reading])
 
-    def rounded(self) -> list[RoundedLayer]:
-        """The layers with their weights as they are now, in bfloat16."""
-        return [RoundedLayer.of(layer) for layer in self.encoder["layer"].children()]
+    def reading(self, dtype: torch.dtype) -> list[ReadingLayer]:
+        """The layers with their weights as they are now, to read with, in float32 or bfloat16."""
+        return [ReadingLayer.of(layer, dtype) for layer in self.encoder["layer"].children()]
 
     def _layers(self, attend: Attend) -> list[Callable[[Tensor], Tensor]]:
         return [partial(layer, attend=attend) for layer in self.encoder["layer"].children()]

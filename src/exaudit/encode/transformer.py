@@ -23,7 +23,7 @@ from exaudit.encode.bert import Bert, read_bert
 from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
 from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, windows_of
-from exaudit.encode.rounded import RoundedLayer
+from exaudit.encode.reading import ReadingLayer
 from exaudit.encode.shapes import NONE, add_shapes, restore_shapes
 from exaudit.encode.sizes import check_sizes
 from exaudit.errors import EncoderError, EncoderMismatchError, SettingError
@@ -80,7 +80,7 @@ class Transformer:
         if tokenizer.mask is not None and tokenizer.mask >= self.module.get_input_embeddings().num_embeddings:
             tokenizer.mask = None  # a name without a vector
         self._rows: Ints | None = None  # of the word pieces, while only some of them have embeddings
-        self._low: tuple[tuple[int, int], list[RoundedLayer]] | None = None
+        self._reading: tuple[tuple[int, int, str], list[ReadingLayer]] | None = None
         self._loaded = self._version()
 
     @classmethod
@@ -232,13 +232,14 @@ class Transformer:
         parts, run = self._parts(windows, budget), self._run
         if packed:
             parts, run = self._packed_parts(windows), self._run_packed
-        if len(parts) == 1 and not packed:
+        if len(parts) == 1:
             vectors = run(ids, shapes, windows, parts[0])  # (T, D)
         else:  # each into its place, so that a long document is in memory once
             vectors = torch.zeros(len(ids), self.dimension, device=self.device)  # (T, D)
             first = np.cumsum(windows.keep) - windows.keep
             for part in parts:
-                places = torch.from_numpy(ranges(first[part], windows.keep[part])).to(self.device)
+                own = np.sort(part)
+                places = torch.from_numpy(ranges(first[own], windows.keep[own])).to(self.device)
                 vectors = vectors.index_copy_(0, places, run(ids, shapes, windows, part))
         words = torch.from_numpy(pieces.words[rows]).to(self.device)
         return Packed(vectors, torch.from_numpy(bounds), words)
@@ -293,7 +294,7 @@ class Transformer:
         return torch.cat(hidden, dim=1).float()  # (T, D)
 
     def _run_packed(self, ids: Ints, shapes: Ints, windows: Windows, part: Ints) -> Tensor:
-        """The same without padding."""
+        """The same without padding, of windows in any order: the vectors come in that of the documents."""
         start, length = windows.start[part], windows.length[part]
         prefix, suffix = self.tokenizer.prefix, self.tokenizer.suffix
         whole = length + len(prefix) + len(suffix)  # (W,)
@@ -310,22 +311,24 @@ class Transformer:
             kinds = np.full(len(batch), NONE)
             kinds[own] = shapes[ranges(start, length)]
             words = words + self.module.shapes(torch.from_numpy(kinds))
-        rounded = self._rounded()
-        with self.autocast() if rounded is None else nullcontext():
-            states = self.module.packed(words, whole, rounded)
-        kept = torch.from_numpy(ranges(row + len(prefix) + windows.skip[part], windows.keep[part]))
-        return (
-            torch.cat([states[layer] for layer in self.layers], dim=1).index_select(0, kept).float()
-        )  # (T, D)
+        reading = self._reading_layers()
+        with self.autocast() if reading is None else nullcontext():
+            states = self.module.packed(words, whole, reading)
+        order = np.argsort(part)  # as the documents have them
+        own = ranges((row + len(prefix) + windows.skip[part])[order], windows.keep[part][order])
+        kept = torch.from_numpy(own)
+        return torch.cat(
+            [states[layer].index_select(0, kept) for layer in self.layers], dim=1
+        ).float()  # (T, D)
 
-    def _rounded(self) -> list[RoundedLayer] | None:
-        """Layers in bfloat16, made once for weights as they are; None where gradients are wanted, or float32."""
-        if self.dtype != "bfloat16" or torch.is_grad_enabled() or self.module.training:
+    def _reading_layers(self) -> list[ReadingLayer] | None:
+        """Layers to read with, made once for weights as they are; None where gradients are wanted."""
+        if torch.is_grad_enabled() or self.module.training:
             return None
-        state = (id(self.module), self._version())
-        if self._low is None or self._low[0] != state:
-            self._low = (state, self.module.rounded())
-        return self._low[1]
+        state = (id(self.module), self._version(), self.dtype)
+        if self._reading is None or self._reading[0] != state:
+            self._reading = (state, self.module.reading(getattr(torch, self.dtype)))
+        return self._reading[1]
 
     def autocast(self) -> Any:
         """bfloat16 by autocast: weights stay float32 for tuning and saving, and so do residual sums and norms.

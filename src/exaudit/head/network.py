@@ -28,9 +28,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
+from exaudit._product import Product
 from exaudit.errors import SettingError
 from exaudit.head.batch import Batch
-from exaudit.head.pooling import filter_max, passages, responses, segment_max
+from exaudit.head.pooling import filter_max, passages, segment_max
 
 __all__ = ["POOLS", "Decomposition", "Head", "HeadConfig", "class_scores", "sides", "strongest_other"]
 
@@ -130,6 +131,7 @@ class Head(nn.Module):
             True  # of the word embeddings: a step touches a few hundred words of thousands
         )
         self._words: tuple[list[tuple[int, int]], Tensor] | None = None  # see _word_responses
+        self._product: tuple[tuple[Any, ...], Product] | None = None  # see _responses
         c = config
         self.filters = nn.ParameterList(torch.empty(c.filters, q * c.inputs) for q in c.widths)  # (M, Q * D)
         self.filter_biases = nn.ParameterList(torch.empty(c.filters) for _ in c.widths)  # (M,)
@@ -212,8 +214,11 @@ class Head(nn.Module):
         return self.document_logits(batch, g), self.logits(self.drop(h.relu(), generator))  # (B, C), (T, C)
 
     @torch.no_grad()
-    def decompose(self, batch: Batch, *, exemplars: bool = False) -> Decomposition:
-        """Scores of every word, and its exemplar vectors where asked for."""
+    def decompose(self, batch: Batch, *, exemplars: bool = False, rounded: bool = False) -> Decomposition:
+        """Scores of every word, and its exemplar vectors where asked for.
+
+        rounded : filters of width 1 are multiplied in bfloat16; all that follows is not.
+        """
         if self.config.widths != (1,):
             if exemplars:
                 raise SettingError(
@@ -225,11 +230,11 @@ class Head(nn.Module):
             self.train(was_training)
             return Decomposition(logits, _word_means(batch, scores, fallback=self.bias), None)
         if len(batch.bounds) == 2 and not exemplars and len(batch.vectors) > LONG:
-            g, scores = self._decompose_long(batch)
+            g, scores = self._decompose_long(batch, rounded)
             return Decomposition(
                 self.document_logits(batch, g), _word_means(batch, scores, fallback=self.bias), None
             )
-        h = self._responses(batch, slice(None))  # (T, M)
+        h = self._responses(batch, slice(None), rounded)  # (T, M)
         best, rows = segment_max(h, self._passages(batch.bounds)[0])
         g = best.relu()  # (P, M)
         pooled = self.config.pool == "max"
@@ -239,14 +244,14 @@ class Head(nn.Module):
             self.document_logits(batch, g), _word_means(batch, scores, fallback=self.bias), vectors
         )
 
-    def _decompose_long(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _decompose_long(self, batch: Batch, rounded: bool) -> tuple[Tensor, Tensor]:
         """g and s_n of one long document, whose feature maps are never in memory as a whole."""
         values, winners, dense = [], [], []
         for first, last in pairwise(self._passages(batch.bounds)[0].tolist()):
             best = torch.full((1, self.config.filters), -torch.inf, device=batch.device)  # (1, M)
             rows = torch.zeros(1, self.config.filters, dtype=torch.long, device=batch.device)  # (1, M)
             for start in range(first, last, LONG):
-                h = self._responses(batch, slice(start, min(start + LONG, last)))  # (T', M)
+                h = self._responses(batch, slice(start, min(start + LONG, last)), rounded)  # (T', M)
                 value, row = segment_max(h, torch.tensor([0, len(h)]))
                 rows = torch.where(value > best, row + start, rows)  # among equals the first wins
                 best = torch.maximum(best, value)
@@ -258,10 +263,15 @@ class Head(nn.Module):
         scores = torch.cat(dense) if dense else self.contributions(batch, g, torch.cat(winners))
         return g, scores  # (P, M), (T, C)
 
-    def _responses(self, batch: Batch, some: slice) -> Tensor:
+    def _responses(self, batch: Batch, some: slice, rounded: bool) -> Tensor:
         """The feature maps of some pieces, for filters of width 1."""
-        weight = self.filters[0][:, : self.config.features]
-        h = responses(batch.vectors[some], None, weight, self.filter_biases[0])  # (T, M)
+        filters, bias = self.filters[0], self.filter_biases[0]
+        dtype = torch.bfloat16 if rounded else filters.dtype
+        state = (dtype, *((p._version, p.data_ptr()) for p in (filters, bias)))
+        if self._product is None or self._product[0] != state:  # once for the present weights
+            weight = filters[:, : self.config.features].to(dtype)
+            self._product = (state, Product.of(weight, bias.to(dtype)))
+        h = self._product[1](batch.vectors[some].to(dtype)).to(filters.dtype)  # (T, M)
         if self.embedding is not None and batch.word_ids is not None:
             h += self._word_responses()[batch.word_ids[some]]
         return h

@@ -51,6 +51,8 @@ def passages(bounds: Tensor, longest: int) -> tuple[Tensor, Tensor]:
     lengths = bounds.diff()  # (B,)
     counts = (lengths + longest - 1) // longest  # (B,)
     counts = counts.clamp(min=1)
+    if len(counts) == int(counts.sum()):  # one each
+        return bounds, counts
     first = torch.repeat_interleave(counts.cumsum(0) - counts, counts)  # (P,) of the document
     place = torch.arange(len(first)) - first  # (P,) which one of its document
     length, count, start = (

@@ -102,10 +102,10 @@ def with_boundary(
     """The model with the decision boundary of its words for the best F_beta, by these documents.
 
     by : "tokens" needs the label of every token; a few documents will do, and scores are averaged over some words where
-        these mark phrases (`exaudit.model.marked`). The others need
-        document labels alone. "f1" and "f0.5" see by erasure which words carry the label (`exaudit.model.sweep`). With
-        "documents" a document counts as decided positive if one of its tokens is, and the boundary goes where these
-        decisions do best. It is the median of resampled documents, since the single best one is mostly luck.
+        these mark phrases (`exaudit.model.marked`). The others need document labels alone. "f1" and "f0.5" see which
+        words are more common in documents of a class (`exaudit.model.excess`). With "documents" a document counts as
+        decided positive if one of its tokens is, and the boundary goes where these decisions do best. It is the median
+        of resampled documents, since the single best one is mostly luck.
     """
     if by not in ("tokens", "documents", *BETAS):
         raise SettingError(f"a boundary is set by tokens, documents, f1 or f0.5, not {by!r}")
@@ -128,7 +128,7 @@ def with_boundary(
         model = replace(model, confidence=None)
     views = [scores.views for scores in model.iter_label(documents)]
     if by in BETAS:
-        return _by_erasure(model, documents, views, np.array(truth), by)
+        return _by_choices(model, documents, views, np.array(truth), by)
     words = [np.stack([view.weighed for view in own], 1) for own in views]  # (N, K) each
     boundaries = _by_largest(words, np.array(truth), beta)
     negative = model.negative_boundary
@@ -140,8 +140,9 @@ def with_boundary(
 
 
 def start_before_marking(model: Model, beta: float) -> tuple[float, ...]:
-    """The boundary without any marked word: that for the F-score which is nearest, if it was found by erasure, else the
-    one in use; where words were marked before, the one in use before that, so that no word counts twice."""
+    """The boundary without any marked word: that for the F-score which is nearest, if it was found by labels of
+    documents, else the one in use; where words were marked before, the one in use before that, so that no word counts
+    twice."""
     record = model.record.get("boundary") or {}
     if _start_by(model) in BETAS:
         nearest = min(BETAS, key=lambda name: abs(math.log(beta / BETAS[name])))
@@ -156,7 +157,7 @@ def _start_by(model: Model) -> str | None:
     return found
 
 
-def _by_erasure(
+def _by_choices(
     model: Model,
     documents: Sequence[Document],
     views: Sequence[Sequence[TokenScores]],
@@ -179,7 +180,7 @@ def _by_erasure(
     if found is None:
         raise DataError(
             f"{len(documents)} documents tell too little: give some of every class, and of some length, so that "
-            "erasing words makes a difference"
+            "words can be seen to differ between them"
         )
     return _with_chosen(model, found, by)
 
@@ -211,7 +212,7 @@ def _with_chosen(model: Model, found: dict[str, Any], by: str) -> Model:
 
 
 def _kept_choices(model: Model) -> dict[str, Any]:
-    """What is known of the boundaries by erasure, which stays true whatever boundary is in use."""
+    """What is known of the boundaries for each F-score, which stays true whatever boundary is in use."""
     record = model.record.get("boundary") or {}
     return {key: record[key] for key in ("confidence", "sweep", "choices") if key in record}
 

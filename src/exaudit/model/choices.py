@@ -14,6 +14,7 @@ from exaudit.head.confidence import Confidence
 from exaudit.head.network import Head, class_scores
 from exaudit.metrics import expected_offset, labelled_share, stable_offset
 from exaudit.model.erasure import Eraser
+from exaudit.model.excess import Excess, excess_boundary
 from exaudit.model.sweep import EFFECTS, Sweep
 
 __all__ = ["BETAS", "Known", "Scores", "choices", "negative_boundary"]
@@ -37,29 +38,49 @@ class Known:
 def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
     """Boundaries of the words for `f1` and `f0.5`, by document labels alone; None where these tell too little.
 
-    Scores are weighed by how sure their document is. Where words were scored by a head that learnt them one by one, the
-    scores are log-odds, and the boundary is where the F-score to be expected is highest; else it is where erasing the
-    words above it takes the evidence away (`exaudit.model.sweep`).
+    Scores are weighed by how sure their document is. The boundary is where the F-score to be expected is highest. How
+    likely a word is to carry the label is told by its score where a head learnt words one by one, whose scores are
+    log-odds; else by how much more common such words are in documents of the class (`exaudit.model.excess`).
     """
     if known.truth.all() or not known.truth.any():
         return None
     confidence = Confidence.fit(known.outputs, known.truth)
     doubts = confidence.doubt(known.outputs)  # (D, K)
     weighed = [own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, K) each
-    sweep = None
+    words = np.concatenate(weighed)  # (W, K)
     if word_odds:
-        words = np.concatenate(weighed)  # (W, K)
         found = {name: tuple(_expected(own, name) for own in words.T) for name in BETAS}
     else:
-        sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
-        if sweep is None or not sweep.tells:
+        by_class = _by_excess(known, words)
+        if by_class is None:
             return None
-        found = {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
+        found = by_class
     negative = _negative_choices(known, confidence)
     return {
         "confidence": confidence.to_json(),
-        "sweep": None if sweep is None else sweep.to_json(),
         "choices": {name: {"words": list(found[name]), "negative": negative[name]} for name in BETAS},
+    }
+
+
+def _by_excess(known: Known, words: NDArray[np.floating]) -> dict[str, tuple[float, ...]] | None:
+    """For words (W, K) that are weighed. None where no word shows in any class."""
+    plain = np.concatenate(known.scores)  # (W, K)
+    of_class = np.repeat(np.asarray(known.truth) > 0, [len(own) for own in known.scores], axis=0)  # (W, K)
+    idle = _idle_scores(known.eraser.head)  # (K,)
+    found: dict[str, dict[int, float]] = {name: {} for name in BETAS}
+    for k, mine in enumerate(of_class.T):
+        if mine.all() or not mine.any():
+            continue
+        excess = Excess.of(plain[:, k], mine, idle=float(idle[k]), documents=len(known.scores))
+        shown = np.where(mine, excess.part(plain[:, k]), 0.0)  # (W,)
+        if shown.any():
+            for name, beta in BETAS.items():
+                found[name][k] = excess_boundary(words[:, k], shown, mine, beta)
+    if not any(found.values()):
+        return None
+    return {
+        name: tuple(own.get(k, float(np.median(list(own.values())))) for k in range(len(idle)))
+        for name, own in found.items()
     }
 
 
@@ -102,5 +123,10 @@ def negative_boundary(head: Head, against: Scores, truth: NDArray[np.generic], b
 
 def _idle(head: Head) -> float:
     """What a word of the negative class has to exceed at least."""
-    idle = -float(class_scores(head.bias.detach()[None], head.config.outputs)[0, 0])
+    idle = -float(_idle_scores(head)[0])
     return max(0.0, idle if head.config.pool == "max" else 0.0)
+
+
+def _idle_scores(head: Head) -> NDArray[np.floating]:
+    """Of a word that no filter chose, for each class that is decided (K,)."""
+    return class_scores(head.bias.detach()[None], head.config.outputs)[0].cpu().numpy()

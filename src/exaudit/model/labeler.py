@@ -36,7 +36,8 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     tokens
         How texts become tokens: "words" (punctuation stands by itself, HTML is left out, Chinese, Japanese and Thai
-        are cut) or "whitespace". Documents that come with tokens keep them.
+        are cut) or "whitespace". Documents that come with tokens keep them; where all of them do, later texts are cut
+        like these.
     encoder
         "minilm" (the default), a folder, a hub name, or "none" for word embeddings only.
     layers
@@ -84,7 +85,7 @@ class Labeler(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         last four layers, constant rate, the single best epoch of the dev documents, boundaries at zero).
     boundary
         How the words' boundary is set after training on document labels: for "f0.5" (few and right words) or "f1"
-        (misses count as much as false alarms), by erasing words of the dev documents; by "documents" (where these are
+        (misses count as much as false alarms), by the labels of the dev documents; by "documents" (where these are
         decided best by their largest word); or "zero", as in the paper. None means f0.5, but zero with recipe paper.
     select
         Choose the epoch by "f1", "accuracy", "loss", "token-f0.5" or "linear-f1" on dev; the last is F1 by the final

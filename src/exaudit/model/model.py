@@ -152,7 +152,10 @@ class Model:
     def _decompose(self, documents: list[Document], packed: Packed, exemplars: bool) -> Iterator[Scores]:
         ids = None if self.vocabulary is None else [self.vocabulary.ids(d.tokens) for d in documents]
         batch = Batch.of(packed, [len(d.tokens) for d in documents], ids)
-        parts = self.head.decompose(batch, exemplars=exemplars)
+        rounded = (
+            self.device.type == "cpu" and self.precision == "bfloat16"
+        )  # to a GPU it is one product of many
+        parts = self.head.decompose(batch, exemplars=exemplars, rounded=rounded)
         vectors = None if parts.exemplars is None else parts.exemplars.cpu().numpy()
         # Each class that is decided, and what stands against it: (B, K) twice, (W, K) twice
         outputs, against = (part.cpu().numpy() for part in sides(parts.logits, self.head.config.outputs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import torch
 from exaudit._device import pick_device
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet, Value
+from exaudit.data.words import cut_like
 from exaudit.errors import SettingError
 from exaudit.head.training import evaluate
 from exaudit.model import recipes
@@ -27,6 +28,8 @@ from exaudit.model.settings import Settings
 from exaudit.model.split import Split, hold_out
 
 __all__ = ["train"]
+
+SEEN = 10_000  # documents that tell how their tokens were cut
 
 
 def train(
@@ -56,8 +59,7 @@ def train(
         Checkpoints, progress reports and grouping.
     """
     began = time.monotonic()
-    if init is not None:
-        settings = settings.inheriting(init.settings)
+    settings = _as_cut(settings, documents) if init is None else settings.inheriting(init.settings)
     _check_effects(settings, init)
     pick_device(settings.device)
     documents = [document.recut(settings.tokens) for document in documents]
@@ -132,6 +134,14 @@ def _run(job: Job, init: Model | None) -> Trained:
     if init is None and settings.loss == "document" and settings.scores_words_alone:
         return recipes.taught(job, encoder)
     return recipes.tuned(job, encoder if init is None else encoder.copy(), head)  # init's stays as it is
+
+
+def _as_cut(settings: Settings, documents: Sequence[Document]) -> Settings:
+    """The settings with texts cut as the tokens are that all documents came with: a model that learnt from `amazing.`
+    must not be handed `amazing` later."""
+    if settings.tokens != "words" or not all(d.cut is None or d.token_labels is not None for d in documents):
+        return settings
+    return replace(settings, tokens=cut_like(token for d in documents[:SEEN] for token in d.tokens))
 
 
 def _check_effects(settings: Settings, init: Model | None) -> None:

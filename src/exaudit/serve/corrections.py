@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from exaudit.audit import Auditor, Flip
 from exaudit.data.document import Document, Label
+from exaudit.data.labels import LabelSet
 from exaudit.serve.label import JobView, job_view
 from exaudit.serve.told import Names, RuleName, Text, label_of
 from exaudit.serve.workbench import NotFoundError, Workbench
@@ -103,7 +104,9 @@ class SupportDocumentView(BaseModel):
     id: str
     tokens: list[str]
     label: list[str]
-    word_labels: list[int | str]
+    word_labels: list[list[str] | None] = Field(
+        description="the classes that each word carries; null: not known"
+    )
 
 
 class FlipView(BaseModel):
@@ -143,7 +146,7 @@ def router(bench: Workbench) -> APIRouter:
             id=found.id,
             tokens=list(found.tokens),
             label=_names(found.label),
-            word_labels=list(found.token_labels),
+            word_labels=[_carried(mark, bench.labels) for mark in found.token_labels],
         )
 
     @api.post("/preview")
@@ -153,7 +156,7 @@ def router(bench: Workbench) -> APIRouter:
         make = edit_of(bench, body.edit)
         touched = touched_by(bench, body.edit)
         rule = body.rule if body.rule != "model" else None
-        job = bench.jobs.start("preview", lambda job: _tried(bench, make, touched, rule))
+        job = bench.jobs.start("preview", lambda job: _tried(bench, make, touched, rule), short=True)
         return PreviewView(job=job_view(job))
 
     @api.get("/preview/{id}")
@@ -317,6 +320,19 @@ def _relabelled(bench: Workbench, before: int) -> list[int] | None:
     if bench.file is None or len(changes.added) or len(changes.removed):
         return None
     return bench.file.near(np.asarray(changes.relabelled))
+
+
+def _carried(mark: int | str, labels: LabelSet) -> list[str] | None:
+    """The classes of a word, which the support set tells as a sign or as names."""
+    if mark in (0, "unknown"):
+        return None
+    if isinstance(mark, int):
+        return [labels.names[1]] if mark > 0 else []
+    return [
+        name
+        for name in (mark.split(" + ") if labels.kind == "multilabel" else [mark])
+        if name in labels.names
+    ]
 
 
 def _names(label: Label) -> list[str]:

@@ -71,7 +71,10 @@ class Insight:
                 "reliability": self._reliability,
                 "compare": lambda: compare(bench, other),
             }
-            found = self._found[name] = _Found(key, bench.jobs.start(name, lambda job: work[name]()))
+            if found is not None:
+                found.job.result = None  # jobs are remembered for a while, and analyses are large
+            found = _Found(key, bench.jobs.start(name, lambda job: work[name](), short=True))
+            self._found[name] = found
         return found.job
 
     def _features(self) -> Features:

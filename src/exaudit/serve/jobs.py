@@ -1,4 +1,4 @@
-"""Long work in the background, one piece after another, with progress, and a way to stop it."""
+"""Work in the background, with progress, and a way to stop it."""
 
 from __future__ import annotations
 
@@ -43,31 +43,36 @@ class Job:
         return self.status in ("done", "failed", "cancelled")
 
     def tell(self, step: str, done: int, total: int | None) -> None:
+        self.heed()
+        self.step, self.done, self.total = step, done, total
+
+    def heed(self, *_: object) -> None:
+        """End here if it was cancelled. Takes the progress of parts that are too small to be told."""
         if self._stop.is_set():
             raise CancelledError
-        self.step, self.done, self.total = step, done, total
 
     def cancel(self) -> None:
         self._stop.set()
 
 
 class Jobs:
-    """Runs one job at a time: two would take the same cores from each other."""
+    """Runs one long job at a time, as two would take the same cores from each other; and beside it one that somebody
+    waits for, who would otherwise wait for the long one, too."""
 
     def __init__(self, plain: Callable[[str], str] = str) -> None:
         """plain : what becomes of the messages of errors before others see them."""
         self._plain = plain
-        self._pool = ThreadPoolExecutor(1, "job")
+        self._long, self._short = ThreadPoolExecutor(1, "job"), ThreadPoolExecutor(1, "short-job")
         self._jobs: dict[str, Job] = {}
         self._numbers = itertools.count(1)
 
-    def start(self, what: str, work: Callable[[Job], Any]) -> Job:
+    def start(self, what: str, work: Callable[[Job], Any], *, short: bool = False) -> Job:
         """Queue some work. Progress that the library tells is the job's, unless the work tells its own."""
         job = Job(str(next(self._numbers)), what)
         for old in [each.id for each in self.all() if each.ended][:-KEPT]:
             del self._jobs[old]
         self._jobs[job.id] = job
-        self._pool.submit(self._run, job, work)
+        (self._short if short else self._long).submit(self._run, job, work)
         return job
 
     def get(self, id: str) -> Job | None:
@@ -79,7 +84,8 @@ class Jobs:
     def close(self) -> None:
         for job in self.all():
             job.cancel()
-        self._pool.shutdown(cancel_futures=True)
+        for pool in (self._long, self._short):
+            pool.shutdown(cancel_futures=True)
 
     def _run(self, job: Job, work: Callable[[Job], Any]) -> None:
         job.status = "running"

@@ -6,6 +6,7 @@ import hashlib
 from typing import Annotated, Literal
 
 import numpy as np
+import numpy.typing as npt
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
@@ -14,9 +15,11 @@ from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
 from exaudit.data.notes import Notes
 from exaudit.data.readers import read_documents
+from exaudit.decide.neighbours import Neighbours
+from exaudit.decide.rules import exag, exat
 from exaudit.errors import DataError
 from exaudit.serve.jobs import Job
-from exaudit.serve.opened import UNKNOWN, Filter, OpenFile, flagged
+from exaudit.serve.opened import UNKNOWN, Bools, Filter, Ints, OpenFile, flagged
 from exaudit.serve.promised import PromiseView
 from exaudit.serve.told import DocumentView, RuleName, Text, view_of
 from exaudit.serve.workbench import NotFoundError, Workbench
@@ -25,6 +28,8 @@ __all__ = ["FileInfo", "JobView", "job_view", "router"]
 
 SNIPPET = 40  # words of a document that a list shows
 POINTS = 401  # of the curve of flagged words
+DRAWN = 5000  # documents of a large file that it is drawn for
+NEVER = -1e3  # a strength that no boundary is below
 UploadFormat = Literal["jsonl", "csv", "tsv", "conll", "lines", "text"]
 ENDINGS = {"jsonl": "jsonl", "csv": "csv", "tsv": "tsv", "conll": "conll", "lines": "txt", "text": "txt"}
 Place = Annotated[int, Path(ge=0, lt=2**31, description="of a document in the open file, from 0")]
@@ -80,11 +85,13 @@ class DocumentList(BaseModel):
 
 
 class Shares(BaseModel):
-    """For each class, how many of the file's words are flagged if the boundary moves by so much."""
+    """For each class, how many of the file's words are flagged if the boundary moves by so much; by the rules ExAG and
+    ExAT, what they let stand of these."""
 
     moves: list[list[float]]
     shares: list[float]
     flagged: list[float]
+    drawn: bool = Field(description="whether it was looked at in some documents alone, as the file is large")
 
 
 def job_view(job: Job) -> JobView:
@@ -143,7 +150,12 @@ def router(bench: Workbench) -> APIRouter:
         predicted: Annotated[str | None, Query(max_length=1000)] = None,
         truth: Annotated[str | None, Query(max_length=1000)] = None,
         admitted: bool | None = None,
-        text: Annotated[str, Query(max_length=1000)] = "",
+        text: Annotated[
+            str,
+            Query(
+                max_length=1000, description="that they have, or an id; in quotation marks: as whole words"
+            ),
+        ] = "",
         order: Literal["file", "weakest"] = "file",
         start: Annotated[int, Query(ge=0, lt=2**31)] = 0,
         count: Annotated[int, Query(ge=1, le=100)] = 20,
@@ -177,13 +189,17 @@ def router(bench: Workbench) -> APIRouter:
     def shares(rule: RuleName = "model") -> Shares:
         """What moving the boundary of the words does to the whole file; nothing while that is looked up again."""
         opened = bench.need_file()
-        if rule == "knn" and not bench.looks.holds(opened.number, opened.rows):
-            return Shares(moves=[], shares=[], flagged=[])
-        strengths = opened.margins() if rule != "knn" else _knn_outputs(bench, opened)
+        places = opened.drawn(DRAWN)
+        drawn = len(places) < len(opened)
+        if not len(places) or (rule != "model" and not bench.looks.holds(opened.number, opened.rows)):
+            return Shares(moves=[], shares=[], flagged=[], drawn=drawn)
+        strengths = opened.margins(places) if rule != "knn" else _knn_outputs(bench, opened, places)
+        if rule in ("exag", "exat"):
+            strengths[~_gates(bench, opened, places, rule)] = NEVER
         levels = np.unique(np.concatenate([np.linspace(0, 0.5, POINTS), np.linspace(0.5, 1, 11)]))
         moves = [np.quantile(own, 1 - levels).tolist() for own in strengths.T] if len(strengths) else []
         now = [float((own > 0).mean()) for own in strengths.T] if len(strengths) else []
-        return Shares(moves=moves, shares=levels.tolist(), flagged=now)
+        return Shares(moves=moves, shares=levels.tolist(), flagged=now, drawn=drawn)
 
     return api
 
@@ -250,14 +266,35 @@ def _number(name: str | None, labels: LabelSet) -> int | None:
     return labels.names.index(name)
 
 
-def _knn_outputs(bench: Workbench, opened: OpenFile) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """f(x)^KNN of all words, counted from its boundary (W, K)."""
-    knn, model = bench.auditor.knn, bench.model
+def _knn_outputs(bench: Workbench, opened: OpenFile, places: Ints) -> npt.NDArray[np.float32]:
+    """f(x)^KNN of all words of some documents, counted from its boundary (W, K)."""
+    knn = bench.auditor.knn
     if (why := bench.rules()["knn"]) is not None or knn is None:
         raise NotFoundError(why or "")
-    with bench.auditor._near.index() as index:
-        views = index.seen(opened.distances, opened.rows, offsets=model.word_boundaries)
+    views = _exemplars(bench, opened, places)
     return np.stack([own.output(view) - own.offset for own, view in zip(knn.knns, views, strict=True)], 1)
+
+
+def _gates(bench: Workbench, opened: OpenFile, places: Ints, rule: Literal["exag", "exat"]) -> Bools:
+    """What ExAG or ExAT would let stand of all words of some documents (W, K)."""
+    if (why := bench.rules()[rule]) is not None:
+        raise NotFoundError(why)
+    views = _exemplars(bench, opened, places, 1)
+    sure = np.ones(len(views[0]))
+    found = [
+        exag(sure, view) if rule == "exag" else exat(sure, view, has_token_labels=True) for view in views
+    ]
+    return np.stack(found, 1)
+
+
+def _exemplars(
+    bench: Workbench, opened: OpenFile, places: Ints, k: int | None = None
+) -> tuple[Neighbours, ...]:
+    """Those of all words of some documents, as each class sees them now."""
+    words = opened.words_of(places)
+    with bench.auditor._near.index() as index:
+        distances, rows = opened.distances[words, :k], opened.rows[words, :k]
+        return index.seen(distances, rows, offsets=bench.model.word_boundaries)
 
 
 _UPLOAD = {

@@ -16,7 +16,7 @@ from exaudit.serve.app import create_app
 from exaudit.serve.security import LOCAL
 from exaudit.serve.workbench import Workbench
 
-__all__ = ["check_token", "listen"]
+__all__ = ["check_token", "listen", "take_place"]
 
 SHORTEST = 16
 EVERYWHERE = ("0.0.0.0", "::")
@@ -37,16 +37,8 @@ def check_token(host: str, token: str | None) -> str | None:
     return token
 
 
-def listen(
-    bench: Workbench,
-    *,
-    host: str,
-    port: int,
-    token: str | None,
-    tell: Callable[[str], None],
-    browser: bool,
-) -> None:
-    """Serve the workbench until somebody stops it."""
+def take_place(host: str, port: int) -> socket.socket:
+    """Where to listen. It is taken before anything else is done, which would be in vain if it were not free."""
     try:
         place = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
@@ -55,6 +47,19 @@ def listen(
         ) from None
     # Connections have it from here; asyncio sets it only on sockets that name their protocol, and 40 ms pass without.
     place.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return place
+
+
+def listen(
+    bench: Workbench,
+    place: socket.socket,
+    *,
+    host: str,
+    token: str | None,
+    tell: Callable[[str], None],
+    browser: bool,
+) -> None:
+    """Serve the workbench until somebody stops it."""
     port = place.getsockname()[1]
     hosts = [*LOCAL, host, *((socket.gethostname(), socket.getfqdn()) if host in EVERYWHERE else ())]
     app = create_app(bench, hosts=hosts, token=token)

@@ -60,7 +60,8 @@ def _table(lines: list[str]) -> str:
     body = "".join(
         "<tr>" + "".join(f"<td>{_inline(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:]
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide" tabindex="0" role="region" aria-label="Figures">{table}</div>'
 
 
 def _inline(text: str) -> str:

@@ -56,7 +56,7 @@ class Filter:
     predicted: int | None = None  # a class
     truth: int | None = None
     admitted: bool | None = None
-    text: str = ""
+    text: str = ""  # in quotation marks: as whole words
     weakest: bool = False  # those whose decision is least sure first; else in the order of the file
 
 
@@ -229,16 +229,22 @@ class OpenFile:
             return np.asarray(strongest == np.arange(self.outputs.shape[1]), np.int8)
         return np.asarray(self.outputs > 0, np.int8)
 
-    def margins(self) -> npt.NDArray[np.float32]:
-        """How far each word lies above the boundary of each class (W, K)."""
-        scores = self._scores[:, :, 0] - self._scores[:, :, 1]  # (W, K)
-        model = self.model
+    def words_of(self, places: Ints) -> Ints:
+        """Where all words of some documents are (W,)."""
+        return np.concatenate([np.arange(*self.first[place : place + 2]) for place in places], dtype=np.int64)
+
+    def margins(self, places: Ints) -> npt.NDArray[np.float32]:
+        """How far each word of some documents lies above the boundary of each class (W, K)."""
+        own = self._scores[self.words_of(places)]  # (W, K, 2)
+        scores, model = own[:, :, 0] - own[:, :, 1], self.model  # (W, K)
+        lengths = np.diff(self.first)[places]
+        ends = np.cumsum(lengths)
         for c, width in enumerate(model.smoothing):
             if width > 1:
-                for start, stop in zip(self.first[:-1], self.first[1:], strict=True):
+                for start, stop in zip(ends - lengths, ends, strict=True):
                     scores[start:stop, c] = running_mean(scores[start:stop, c], width)
-        doubts = np.array([model.doubts(output) for output in self.outputs]).reshape(self.outputs.shape)
-        scores -= np.repeat(doubts, np.diff(self.first), 0).astype(np.float32)
+        doubts = np.array([model.doubts(output) for output in self.outputs[places]])
+        scores -= np.repeat(doubts.reshape(len(places), -1), lengths, 0).astype(np.float32)
         return np.asarray(scores - np.array(model.word_boundaries, np.float32))
 
     def admit(self, looks: Looks, by: Admit, places: Iterable[int], tell: Tell | None = None) -> None:
@@ -292,12 +298,19 @@ class OpenFile:
         return np.asarray(ordered[:, -1] - ordered[:, -2])
 
     def _containing(self, text: str, among: Bools) -> Bools:
-        needle = _plain(text)
+        whole = len(text) > 2 and text[0] == text[-1] == '"'
+        needle = _plain(text[1:-1] if whole else text)
         found = np.zeros(len(self), np.bool_)
         with open(self.folder / "search.txt", "rb") as file:
             for place, line in enumerate(file):
+                if not among[place]:
+                    continue
                 content, _, id = line[:-1].rpartition(b"\x1f")
-                found[place] = among[place] and (needle in content or needle == id)
+                if whole:
+                    tokens = content.rpartition(b"\x1f")[2]
+                    found[place] = b" %b " % needle in b" %b " % tokens
+                else:
+                    found[place] = needle in content or needle == id
         return found
 
 

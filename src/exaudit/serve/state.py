@@ -60,6 +60,7 @@ class Journal:
             if seen != revision:
                 raise ConflictError("somebody else has changed this meanwhile; look at it again")
             line = to_json([key, seen + 1, value]).encode() + b"\n"
+            make_folder(self._path.parent)
             with open(self._path, "ab") as file:
                 file.write(line)
                 file.flush()
@@ -69,11 +70,11 @@ class Journal:
 
 
 class StateFolder:
-    """The folder of a workbench. Names in it are ours: none comes from a browser."""
+    """The folder of a workbench, which is made when there is something to keep. Names in it are ours: none comes from a
+    browser."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        make_folder(folder)
         self._journals: dict[Path, Journal] = {}
         self._lock = threading.Lock()
 
@@ -81,7 +82,6 @@ class StateFolder:
         path = self.folder.joinpath(*names)
         with self._lock:
             if path not in self._journals:
-                make_folder(path.parent)
                 self._journals[path] = Journal(path)
             return self._journals[path]
 
@@ -100,7 +100,7 @@ class StateFolder:
         return value if check(value) else None
 
     def write(self, name: str, value: Any) -> None:
-        write_json(self.folder / name, value)
+        write_json(self.place() / name, value)
 
     def forget(self, name: str) -> None:
         (self.folder / name).unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from exaudit._files import folder_beside, put_folder, read_json
+from exaudit._progress import watched
 from exaudit.audit import Auditor
 from exaudit.audit.guarantor import Admit
 from exaudit.audit.looks import Look, Looks
@@ -273,10 +274,10 @@ class Workbench:
         folder = self.state.place("files") / key
         found = OpenFile(folder, self.model) if OpenFile.is_whole(folder) else None
         if found is None or found.k != self.looks.k or not self.looks.holds(found.number, found.rows):
-            with folder_beside(
-                folder
-            ) as draft:  # what is there can be read meanwhile, and has the same documents
-                OpenFile.write(draft, name, documents, self.looks, job.tell, total)
+            # What is there can be read meanwhile, and has the same documents.
+            with folder_beside(folder) as draft:
+                with watched(job.heed):  # the encoder's progress is that of a few documents
+                    OpenFile.write(draft, name, documents, self.looks, job.tell, total)
                 put_folder(draft, folder, replace=True)
             found = OpenFile(folder, self.model)
         before, self.file = self.file, found
@@ -324,7 +325,7 @@ class Workbench:
     def kept_files(self) -> dict[str, str]:
         """Names of the files that were open before, by their keys."""
         now = None if self.file is None else self.file.folder.name
-        there = [each for each in sorted(self.state.place("files").iterdir()) if OpenFile.is_whole(each)]
+        there = [each for each in sorted((self.state.folder / "files").glob("*")) if OpenFile.is_whole(each)]
         return {each.name: read_json(each / "file.json")["name"] for each in there if each.name != now}
 
     def kept_file(self, key: str) -> OpenFile:
@@ -366,7 +367,7 @@ class Workbench:
         key = file.folder.name
         self.opening = self.jobs.start(
             f"look up {file.name} again",
-            lambda job: self._open(file.name, list(file.documents()), key, len(file), job),
+            lambda job: self._open(file.name, file.documents(), key, len(file), job),
         )
 
     def use(self, model: Model) -> None:

@@ -123,13 +123,14 @@ def fast_dtype(device: torch.device) -> torch.dtype:
     """bfloat16 where its matrix product beats float32's, as measured once; some CPUs only emulate it."""
     if device.type == "cuda":
         return torch.bfloat16
-    seconds = {}
-    for dtype in (torch.float32, torch.bfloat16):
-        left, right = torch.ones(1024, 256, dtype=dtype), torch.ones(256, 512, dtype=dtype)
-        torch.mm(left[:32], right)
-        start = time.process_time()  # whatever else the machine is busy with
-        torch.mm(left, right)
-        seconds[dtype] = time.process_time() - start
+    seconds = dict.fromkeys((torch.float32, torch.bfloat16), math.inf)
+    for _ in range(3):
+        for dtype in seconds:
+            left, right = torch.ones(512, 256, dtype=dtype), torch.ones(256, 512, dtype=dtype)
+            torch.mm(left[:32], right)
+            start = time.process_time()  # whatever else the machine is busy with
+            torch.mm(left, right)
+            seconds[dtype] = min(seconds[dtype], time.process_time() - start)
     return min(seconds, key=lambda dtype: seconds[dtype])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +16,10 @@ from exaudit.errors import SupportError
 from exaudit.support.projection import Projection
 from exaudit.support.vector_file import VectorFile
 
-__all__ = ["Rows", "Sketches", "as_tensor"]
+__all__ = ["Fetch", "Rows", "Sketches", "as_tensor"]
 
 STEP = 4096  # rows sketched at once
+Fetch = Callable[[NDArray[np.int64]], None]
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,22 @@ class Sketches:
 
 
 class Rows:
-    """Vectors (S, M) and their sketches. Those of flat search are as long as the vectors, so they are not kept."""
+    """Vectors (S, M) and their sketches. Those of flat search are as long as the vectors, so they are not kept.
 
-    def __init__(self, vectors: NDArray[Any], device: torch.device, *, stream: bool, first: int = 0) -> None:
+    fetch : puts vectors into their places, if they are not there from the start.
+    """
+
+    def __init__(
+        self,
+        vectors: NDArray[Any],
+        device: torch.device,
+        *,
+        stream: bool,
+        first: int = 0,
+        fetch: Fetch | None = None,
+    ) -> None:
         self.first = first  # the number of the first row
-        self._device, self._stream = device, stream
+        self._device, self._stream, self._fetch = device, stream, fetch
         self._room = vectors  # the vectors, and room to grow once some were appended
         self._file = VectorFile.of(vectors) if stream else None
         self._hold(vectors)
@@ -80,6 +93,8 @@ class Rows:
     def gather(self, row: Tensor) -> Tensor:
         """Vectors (n, M) of some rows by number, on the device of the search."""
         place = (row - self.first).to(self._vectors.device)
+        if self._fetch is not None:
+            self._fetch(place.numpy())
         if self._file is None:
             return self._vectors.index_select(0, place).to(self._device)
         near, which = np.unique(
@@ -156,6 +171,8 @@ class Rows:
         return factor, float(norm.max()), float(error.max())
 
     def _read(self, some: slice) -> Tensor:
+        if self._fetch is not None:
+            self._fetch(np.arange(some.start, some.stop))
         if self._file is None:
             return self._vectors[some].to(self._device)
         return torch.from_numpy(self._file.read(some.start, some.stop)).to(self._device)

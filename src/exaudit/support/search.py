@@ -32,7 +32,7 @@ from exaudit.support.products import (
     least,
 )
 from exaudit.support.projection import Projection, Sketch
-from exaudit.support.rows import Rows, Sketches, as_tensor
+from exaudit.support.rows import Fetch, Rows, Sketches, as_tensor
 
 __all__ = ["ExactSearch", "as_distances", "checked_queries", "not_finite"]
 
@@ -56,6 +56,7 @@ class ExactSearch:
     vectors     (S, M) float32 or float16, an array or a memory map; it is neither copied nor changed
     directions  principal directions of the bound: a number, 0 for flat search, or "auto" to have it tuned
     stream      leave the vectors where they are (a mapped file, the host) and read them anew for every batch of queries
+    fetch       on a CPU, called with rows before their vectors are looked at, to put those into `vectors`
 
     Rows are numbered from 0 in the order they came, and a number is never given twice. Edits count at once.
     """
@@ -68,12 +69,13 @@ class ExactSearch:
         seed: int = 0,
         directions: int | Literal["auto"] = "auto",
         stream: bool = False,
+        fetch: Fetch | None = None,
     ) -> None:
         if directions != "auto" and (not isinstance(directions, int) or directions < 0):
             raise SettingError(f"directions must be a number from 0 or 'auto', not {directions!r}")
         self._device = pick_device(device)
         self._seed, self._directions, self._stream = seed, directions, stream
-        self._base = Rows(_checked(vectors, None), self._device, stream=stream)
+        self._base = Rows(_checked(vectors, None), self._device, stream=stream, fetch=fetch)
         room = np.empty((0, self.width), np.float32)
         self._added = Rows(room, self._device, stream=stream, first=len(self._base))
         self._live = np.ones(len(self._base), dtype=bool)

@@ -3,6 +3,7 @@
     <location>/sketches.safetensors
         mean, directions, scale    of the projection; flat search has no directions
         norm, error, factor        a row for each token, as the search scans them
+        checksums                  of the vectors, likewise
         lengths, digests           of the documents that the tokens belong to, in order
         fitted                     how many tokens the projection was chosen for
         layout                     how to read the rest; one that is not known is as good as no file
@@ -27,16 +28,16 @@ from exaudit._arrays import ranges
 from exaudit._tensors import DamagedTensorsError, read_tensors, write_tensors
 from exaudit.errors import SupportError
 from exaudit.support.autotune import SMALL
+from exaudit.support.held_vectors import CHECKSUM, HeldVectors
 from exaudit.support.projection import Projection, fast_dtype
 from exaudit.support.rows import Sketches
 from exaudit.support.search import REFIT, ExactSearch
 from exaudit.support.support_set import SupportSet
-from exaudit.support.verification import Verification
 
 __all__ = ["NAME", "SavedSketches", "check_sketches", "prune_sketches", "settle_sketches"]
 
 NAME = "sketches.safetensors"
-LAYOUT = 1  # to be counted up when `Projection.sketch` or `Sketch.as_rows` come to mean something else
+LAYOUT = 2  # to be counted up when `Projection.sketch` or `Sketch.as_rows` come to mean something else
 EXTEND = 0.05  # share of rows that the file may lack before it is written again: they are sketched in no time
 _DIGEST = 32  # bytes
 
@@ -45,14 +46,15 @@ def settle_sketches(
     search: ExactSearch,
     folder: Path | None,
     fingerprints: tuple[Sequence[bytes], NDArray[np.int32]],
-    verification: Verification,
+    vectors: HeldVectors,
 ) -> None:
     """Give a new search the sketches that were saved; save what they lack.
 
     fingerprints : of the documents whose tokens are the rows of the search (`SupportSet.fingerprints`).
-    verification : of the vectors. Sketches of damaged ones must not outlive them.
+    vectors : of the search. They are all read, unless the sketches tell which of them a question needs.
     """
     if folder is None or len(search) <= SMALL:  # a small set is sketched sooner than read
+        vectors.need_all()
         return
     digests, lengths = fingerprints
     path, place = folder / NAME, np.cumsum(lengths, dtype=np.int64) - lengths
@@ -64,12 +66,18 @@ def settle_sketches(
         found = int(lengths[mine].sum())
         if found >= total / (1 + REFIT) and saved.fitted / 2 <= total <= saved.fitted * (1 + REFIT):
             known, fitted = found, saved.fitted
-            search.adopt(saved.only(theirs).sketches, ranges(place[mine], lengths[mine]))
-    if total - known > EXTEND * total:
+    lacking = total - known > EXTEND * total
+    if lacking or saved is None or saved.sketches.projection.directions is None:
+        vectors.need_all()
+    if saved is not None and known:
+        saved, places = saved.only(theirs), ranges(place[mine], lengths[mine])
+        vectors.expect(places, saved.checksums)
+        search.adopt(saved.sketches, places)
+    if lacking:
         made = search.sketches()
-        verification.wait()
+        vectors.wait()  # sketches of damaged vectors must not outlive them
         with suppress(OSError):  # read-only, or no room: the next process will make its own
-            SavedSketches(made, digests, lengths, fitted).write(path)
+            SavedSketches(made, vectors.checksums(), digests, lengths, fitted).write(path)
 
 
 def prune_sketches(support: SupportSet) -> None:
@@ -101,6 +109,7 @@ class SavedSketches:
     """Sketches of the tokens of documents, end to end."""
 
     sketches: Sketches
+    checksums: NDArray[np.uint8]  # (n, CHECKSUM) of the vectors
     digests: Sequence[bytes]
     lengths: NDArray[np.int32]  # (D,)
     fitted: int  # tokens that the projection was chosen for
@@ -116,7 +125,7 @@ class SavedSketches:
     @classmethod
     def checked(cls, path: Path) -> SavedSketches:
         """What is in a file; DamagedTensorsError where it is not what was written, or nothing that we know."""
-        file = read_tensors(path, mapped=False)
+        file = read_tensors(path, mapped=True)
         file.check()
         try:
             found = dict(file.arrays)
@@ -134,11 +143,14 @@ class SavedSketches:
             if (
                 not len(norm) == len(error) == rows
                 or factor.shape != (0 if directions is None else rows, projection.width)
+                or found["checksums"].shape != (rows, CHECKSUM)
+                or found["checksums"].dtype != np.uint8
                 or len(digests) != len(lengths)
                 or (lengths < 0).any()
             ):
                 raise DamagedTensorsError(f"{path}: the parts do not fit together")
-            return cls(Sketches(projection, norm, error, factor), digests, lengths, int(found["fitted"][0]))
+            sketches = Sketches(projection, norm, error, factor)
+            return cls(sketches, found["checksums"], digests, lengths, int(found["fitted"][0]))
         except (KeyError, ValueError, TypeError, IndexError, RuntimeError) as error_:
             raise DamagedTensorsError(f"{path}: {error_!r}") from error_
 
@@ -156,6 +168,7 @@ class SavedSketches:
             "layout": np.array([LAYOUT], np.int32),
             "lengths": self.lengths,
             "factor": bits.numpy(),
+            "checksums": self.checksums,
         }
         arrays["digests"] = np.frombuffer(b"".join(self.digests), np.uint8).reshape(-1, _DIGEST)
         write_tensors(path, {name: [array] for name, array in arrays.items()})
@@ -176,9 +189,10 @@ class SavedSketches:
         if len(documents) == len(self.lengths) and (np.diff(documents) == 1).all():
             return self
         first = np.cumsum(self.lengths, dtype=np.int64) - self.lengths
-        rows = torch.from_numpy(ranges(first[documents], self.lengths[documents]))
+        rows = ranges(first[documents], self.lengths[documents])
         digests = [self.digests[place] for place in documents.tolist()]
-        return SavedSketches(self.sketches.take(rows), digests, self.lengths[documents], self.fitted)
+        sketches, lengths = self.sketches.take(torch.from_numpy(rows)), self.lengths[documents]
+        return SavedSketches(sketches, self.checksums[rows], digests, lengths, self.fitted)
 
     def for_dtype(self, dtype: torch.dtype) -> SavedSketches | None:
         """The same for products of another type. Nothing is lost by widening; a narrower type needs other errors."""

@@ -35,7 +35,8 @@ from exaudit.support.exemplars import Array, BatchIndex, SupportBatch, SupportDo
 from exaudit.support.head import head_of
 from exaudit.support.header import SupportHeader
 from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State
-from exaudit.support.support_set import SupportSet, signed
+from exaudit.support.signature import signed
+from exaudit.support.support_set import SupportSet
 from exaudit.support.tables import KeyedTable, Located, Numbers, Table, folder_of, matrix
 
 __all__ = ["TEXTS", "LanceSupportSet", "document_of"]

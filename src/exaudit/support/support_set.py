@@ -6,13 +6,11 @@ all that edits mean is here, once.
 
 from __future__ import annotations
 
-import getpass
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +30,7 @@ from exaudit.support.exemplars import (
 )
 from exaudit.support.header import SupportHeader, number_of
 from exaudit.support.history import REPAIR, BatchRecord, Edit, Entry, State, spans
+from exaudit.support.signature import signed
 
 __all__ = ["SupportSet", "damaged"]
 
@@ -153,7 +152,7 @@ class SupportSet(ABC):
         read = None
         if vectors:
             read = np.empty((len(row), self.header.width), self.header.dtype)
-            self._read_blocks(row, read)
+            self.read_vectors(row, read)
         return Exemplars(
             row=row,
             scores=state.scores[row],
@@ -168,13 +167,14 @@ class SupportSet(ABC):
         """The vectors of some rows, in that order."""
         wanted = np.asarray(rows, dtype=np.int64)
         out = np.empty((len(wanted), self.header.width), self.header.dtype)
-        self._read_blocks(wanted, out)
+        self.read_vectors(wanted, out)
         return out
 
     def _block_rows(self) -> int:
         return max(1, _BLOCK_BYTES // (self.header.width * np.dtype(self.header.dtype).itemsize))
 
-    def _read_blocks(self, rows: npt.NDArray[np.int64], out: Array) -> None:
+    def read_vectors(self, rows: npt.NDArray[np.int64], out: Array) -> None:
+        """The same, into an array of the caller."""
         step = self._block_rows()
         for start in range(0, len(rows), step):
             self._read_vectors(rows[start : start + step], out[start : start + step])
@@ -463,30 +463,6 @@ def damaged(where: str, id: str | None) -> SupportError:
         f"{where}: document {id!r:.60} is damaged: it is not what was added; "
         "see `exaudit verify`, and go back to what is good with `exaudit support repair`"
     )
-
-
-def signed(entry: Entry, parent: str, author: str | None, reason: str) -> Entry:
-    done = replace(
-        entry,
-        who=_who() if author is None else author,
-        why=reason,
-        when=datetime.now(UTC).isoformat(timespec="seconds"),
-        parent=parent,
-    )
-    try:
-        done.to_json().encode()
-    except UnicodeEncodeError:  # as bytes of a terminal may be
-        raise SupportError(
-            "an id, a name, the author or the reason is not UTF-8 and cannot be kept in the log; write it in UTF-8"
-        ) from None
-    return done
-
-
-def _who() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # a container without a user database
-        return "unknown"
 
 
 def _named(ids: Sequence[str], most: int = 5) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from exaudit.errors import SupportError
 
-__all__ = ["VectorFile"]
+__all__ = ["VectorFile", "release"]
 
 
 class VectorFile:
@@ -66,3 +66,9 @@ class VectorFile:
             if not count:
                 raise SupportError(f"{self._name} has become shorter while it was searched")
             left, at = left[count:], at + count
+
+
+def release(vectors: NDArray[Any]) -> None:
+    """Give back the memory that what was read of a map takes, if it is one; it is read again where needed."""
+    if isinstance(vectors, np.memmap):
+        vectors._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]

@@ -6,7 +6,6 @@ compared in the background, and answers that are given meanwhile say so.
 
 from __future__ import annotations
 
-import mmap
 import threading
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from exaudit.errors import ExauditError, SupportError
 from exaudit.support.exemplars import Array
 from exaudit.support.support_set import SupportSet
+from exaudit.support.vector_file import release
 
 __all__ = ["Verification"]
 
@@ -34,7 +34,6 @@ class Verification:
             self._run()
         else:
             threading.Thread(target=self._run, name="exaudit verification", daemon=True).start()
-        self.check()
 
     @property
     def done(self) -> bool:
@@ -60,8 +59,7 @@ class Verification:
                 last = min(first + _DOCUMENTS, len(numbers))
                 start = int(ends[first] - lengths[first])
                 support.assure(numbers[first:last], self._vectors[start : int(ends[last - 1])])
-                if isinstance(self._vectors, np.memmap):  # of a set that does not fit into memory
-                    self._vectors._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+                release(self._vectors)
         except ExauditError as error:
             self._error = error
         except Exception as error:  # whatever it is, it must not look like success

@@ -103,7 +103,9 @@ class Answers:
     def summary(self) -> list[str]:
         """What was looked at, and whose decisions these are."""
         words = sum(len(s.document.tokens) for s in self.labelled)
-        lines = [f"{len(self.labelled):,} documents with {words:,} words, labelled {_choice(self.labels)}."]
+        count = len(self.labelled)
+        noun = "document" if count == 1 else "documents"
+        lines = [f"{count:,} {noun} with {words:,} words, labelled {_choice(self.labels)}."]
         if note := self.model.note_on_length([s.document for s in self.labelled]):
             lines.append(note)
         names = [repr(view.positive) for view in self.labels.views]
@@ -168,6 +170,8 @@ def reliability_page(answers: Answers) -> Page:
     summary = answers.summary()
     if not sections:
         summary.append("No labels are known and there is no K-NN, so nothing can be said about reliability.")
+    elif all(true_classes(each.document, answers.labels) is None for each in answers.labelled):
+        summary.append("The documents have no labels, so how many are decided rightly cannot be told.")
     return Page(answers.title, tuple(summary), tuple(sections), data)
 
 

@@ -62,7 +62,7 @@ def show(cell: Cell, digits: int) -> str:
     if cell is None:
         return "–"
     if isinstance(cell, float):
-        return f"{cell:,.{digits}f}"
+        return f"{cell:z,.{digits}f}"  # z: no negative zero
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 

@@ -1,8 +1,9 @@
 // The page Correct: the support set, one of its documents, and its history.
 import { api, query } from "./api.js";
-import { $, failed, fill, make, named } from "./dom.js";
+import { $, failed, fill, make, named, setup } from "./dom.js";
 import { openEdit, step } from "./edit.js";
 import { seeVersion, watch } from "./shell.js";
+import { Words } from "./words.js";
 
 async function show() {
   const support = await api("/api/support?count=200");
@@ -20,12 +21,15 @@ async function show() {
 
 async function find(id) {
   const found = await api(`/api/support/document?${query({ id })}`);
-  const binary = found.label.length === 1;
   const edit = (kind) => () => openEdit(kind, { id: found.id, label: found.label });
+  const box = make("p", { class: "words small", role: "group", "aria-label": "The words; arrow keys move, Enter labels one" });
+  const words = new Words(box, { choose: (n) => openEdit("relabel-word", {
+    id: found.id, position: n, word: found.tokens[n], wordLabel: found.word_labels[n], about: setup.names[1] }) });
+  words.show(found.tokens, ["", ...found.tokens.slice(1).map(() => " "), ""]);
+  const labels = found.word_labels.map((own) => own || []);
+  words.paint(labels.map((own) => (own.length ? ["t"] : [])), setup.kind === "binary" ? [] : labels.map((own) => own.join(" + ")));
   fill($("found-document"),
-    make("p", {}, make("bdi", { class: "dim id" }, found.id), " ", make("span", { class: "tag" }, make("bdi", {}, named(found.label)))),
-    make("p", { class: "words small", dir: "auto" }, found.tokens.map((token, n) => [
-      make("span", { class: binary && found.word_labels[n] === 1 ? "w t" : "w" }, token), " "])),
+    make("p", {}, make("bdi", { class: "dim id" }, found.id), " ", make("span", { class: "tag" }, make("bdi", {}, named(found.label)))), box,
     make("div", { class: "actions" }, make("button", { type: "button", onclick: edit("relabel") }, "Relabel…"),
       make("button", { type: "button", class: "quiet", onclick: edit("remove") }, "Remove…")));
 }

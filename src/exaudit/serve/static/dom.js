@@ -41,7 +41,9 @@ export function notify(text, { error = false, action } = {}) {
   if (action) box.append(make("button", { type: "button", onclick: () => { close(); action.run(); } }, action.name));
   box.append(make("button", { type: "button", class: "quiet", "aria-label": "Dismiss", onclick: close }, "×"));
   $("notices").append(box);
-  setTimeout(close, error ? 12000 : 8000);
+  const expire = () => (box.matches(":hover, :focus-within") ? setTimeout(expire, 2000) : close());
+  setTimeout(expire, error ? 12000 : 8000);
+  return box;
 }
 
 export const failed = (error) => {

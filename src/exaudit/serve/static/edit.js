@@ -79,10 +79,10 @@ export function openEdit(kind, { id, position, word, label = [], wordLabel = nul
     const set = (value) => { edit.label = value; touched = true; preview(); };
     if (binary) {
       const options = [[`carries ${about}`, [about]], ["does not", []], ["not known", null]];
-      const on = wordLabel === null ? 2 : wordLabel ? 0 : 1;
+      const on = wordLabel === null ? 2 : wordLabel.length ? 0 : 1;
       fields.push(make("fieldset", { class: "rules" }, make("legend", {}, "It"), options.map(([name, value], n) =>
         make("label", {}, make("input", { type: "radio", name: "edit-label", checked: n === on, onchange: () => set(value) }), name))));
-    } else fields.push(choices("It carries", wordLabel === null ? null : [], set, { none: "none of them", unknown: true }));
+    } else fields.push(choices("It carries", wordLabel, set, { none: "none of them", unknown: true }));
   } else if (kind === "remove") {
     edit.id = id;
     $("edit-title").textContent = "Remove a document from the support set";
@@ -141,7 +141,8 @@ $("edit-form").addEventListener("submit", async (event) => {
       method: "POST", json: { edit: now.edit, version: version(), reason: $("edit-reason").value },
     });
     dialog.close();
-    notify(`Saved as edit ${made.number}: ${made.what}`, { action: { name: "Undo", run: () => step("undo") } });
+    const note = notify(`Saved as edit ${made.number}: ${made.what}`, { action: { name: "Undo", run: () => step("undo") } });
+    if (document.activeElement.matches(":focus-visible")) note.querySelector("button").focus(); // else it is far away by keyboard
     await edited(made);
   } catch (error) {
     dialog.close();

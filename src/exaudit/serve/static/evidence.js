@@ -53,15 +53,15 @@ function exemplar(one, n, found, edit) {
   const facts = make("p", { class: "facts" },
     make("span", {}, "distance ", make("b", {}, one.distance.toFixed(2))),
     one.weight !== null && make("span", {}, "weight ", make("b", {}, one.weight.toFixed(3))),
-    make("span", {}, "model ", make("b", {}, signed(one.score))),
+    make("span", {}, "model ", make("b", {}, one.predicted ? "yes" : "no"), ` (${signed(one.score)})`),
     make("span", { class: agrees ? "tag yes" : "tag no" }, "document: ", make("bdi", {}, named(one.label))),
     one.word_label !== null && make("span", { class: "tag" }, one.word_label ? "word: yes" : "word: no"));
   const act = (kind) => () => edit(kind, one, found);
   return make("li", {}, make("span", { class: "rank" }, n + 1), make("div", {}, sentence, facts,
-    make("p", { class: "exemplar-actions" }, make("bdi", { class: "dim id" }, `${one.id} : ${one.position}`),
-      make("button", { type: "button", class: "link", onclick: act("relabel") }, "Relabel"),
+    make("p", { class: "exemplar-actions" }, make("button", { type: "button", class: "link", onclick: act("relabel") }, "Relabel"),
       make("button", { type: "button", class: "link", onclick: act("relabel-word") }, "Label the word"),
-      make("button", { type: "button", class: "link", onclick: act("remove") }, "Remove"))));
+      make("button", { type: "button", class: "link", onclick: act("remove") }, "Remove"),
+      make("bdi", { class: "dim id" }, `${one.id} : ${one.position}`))));
 }
 
 // `edit` is called with a kind of edit and an exemplar; `about` with another class to explain.
@@ -82,7 +82,8 @@ export function showEvidence(found, { edit, about }) {
   else if (found.admitted) lines.push(make("p", { class: "admitted" }, make("b", {}, "Admitted"),
     found.admitted_by === "promise" ? ": the model’s answer on this word is one that the promise is about." : ": the K-NN’s answer may be relied on."));
   if (found.output !== null) lines.push(make("h3", {}, "The sum that decides"),
-    make("p", { class: "formula" }, "β + Σ wₖ (tanh sₖ + γ Yₖ)"), sum(found));
+    make("p", { class: "formula" }, "β + Σ wₖ (tanh sₖ + γ Yₖ)"), sum(found),
+    make("p", { class: "dim small" }, "Right of the dashed line, at ", found.offset.toFixed(2), ", the K-NN says ", make("bdi", {}, found.about), ". Rows are exemplars."));
   if (found.limit !== null) lines.push(make("h3", {}, "Distance of the nearest exemplar"), gauge(found));
   lines.push(make("h3", {}, "Exemplars, nearest first"),
     make("ol", { class: "exemplars" }, found.exemplars.map((one, n) => exemplar(one, n, found, edit))));

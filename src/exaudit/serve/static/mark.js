@@ -50,13 +50,15 @@ function show() {
   $("mark-why").textContent = one.why;
   // What the model flags is a start; what was marked before stays.
   state.marks = (one.marks || one.flagged).map((own) => new Set(own));
+  by(Math.max(0, state.marks.findIndex((own) => own.size)));
   words.show(one.tokens, one.gaps);
   paint();
   const { marked, needed } = state.found;
   $("marked-progress").max = needed;
   $("marked-progress").value = Math.min(marked, needed);
   $("marked-count").textContent = marked < needed ? `${marked} of ${needed} documents marked` : `${counted(marked, "document")} marked`;
-  if (marked < needed) fill($("boundary-result"), make("p", { class: "dim" }, `Mark ${counted(needed - marked, "more document")} to see it.`));
+  const few = state.found.documents.length < needed && `It takes ${counted(needed, "marked document")}; the open file has ${counted(state.found.documents.length, "document")}.`;
+  if (marked < needed) fill($("boundary-result"), make("p", { class: "dim" }, few || `Mark ${counted(needed - marked, "more document")} to see it.`));
   $("boundary-try").disabled = $("boundary-set").disabled = marked < needed;
   fill($("mark-list"), ...state.found.documents.map((each, n) => make("li", {}, make("button", {
     type: "button", class: each.marks ? "done" : "", "aria-current": n === state.at ? "true" : false,
@@ -146,7 +148,7 @@ $("mark-clear").addEventListener("click", () => { state.marks.forEach((own) => o
 async function load() {
   const file = await api("/api/file");
   $("empty").hidden = file.name !== null;
-  $("marking").hidden = file.name === null;
+  $("marking").hidden = $("marked-bar").hidden = file.name === null;
   if (file.name === null) return;
   state.found = await api("/api/marks");
   const { classes } = state.found;

@@ -2,7 +2,7 @@
 import { api } from "./api.js";
 import { $, counted, failed, fill, make, named, notify, setup, signed } from "./dom.js";
 import { follow, seeVersion, version } from "./shell.js";
-import { flags, strength, Words } from "./words.js";
+import { flags, strength, tags, Words } from "./words.js";
 
 const state = { queue: null, at: 0, view: null, chosen: new Set(), last: [] };
 const words = new Words($("queue-words"));
@@ -14,6 +14,8 @@ function progress() {
   $("queue-progress").value = queue.decided;
   $("queue-count").textContent = `${queue.decided} of ${counted(queue.total, "document")} decided` + (queue.added ? `, ${queue.added} in the support set` : "");
   $("queue-undo").disabled = !state.last.length;
+  $("queue-export").hidden = queue.decided === 0;
+  $("queue-add").hidden = queue.decided === queue.added;
 }
 
 async function show() {
@@ -31,7 +33,7 @@ async function show() {
   $("queue-evidence").href = `/?place=${one.place}`;
   words.show(view.tokens, view.gaps);
   const found = flags(view, "model", view.classes.map(() => 0)), against = new Set(view.against);
-  words.paint(found.map((own, n) => (own.classes.length ? ["f", `s${strength(own.strength, "model")}`, ...(view.classes.length > 1 ? [`c${own.classes[0] % 8}`] : [])] : against.has(n) ? ["a"] : [])));
+  words.paint(found.map((own, n) => (own.classes.length ? ["f", `s${strength(own.strength, "model")}`, ...(view.classes.length > 1 ? [`c${own.classes[0] % 8}`] : [])] : against.has(n) ? ["a"] : [])), tags(found, view.classes));
   state.chosen = new Set(one.decision ? one.decision.label : state.queue.several ? view.decided : []);
   choices();
 }
@@ -39,7 +41,7 @@ async function show() {
 function choices() {
   const one = current(), { names, several } = state.queue;
   fill($("queue-choices"), ...names.map((name, n) => make("button", { type: "button",
-    "aria-pressed": several ? state.chosen.has(name) : Boolean(one.decision && one.decision.label.includes(name)),
+    "aria-pressed": String(several ? state.chosen.has(name) : Boolean(one.decision && one.decision.label.includes(name))),
     onclick: () => choose(name) }, make("bdi", {}, name), n < 9 && make("kbd", {}, n + 1))));
   $("enter-does").textContent = several ? "save these labels" : "agree with the model";
 }
@@ -116,6 +118,8 @@ async function load() {
     return;
   }
   state.queue = await api("/api/queue");
+  $("queue-bar").hidden = false;
+  $("queue-keys").textContent = Math.min(9, state.queue.names.length);
   $("queue-lead").textContent = state.queue.refused ?
     "What the admission rule refused, hardest first. Your decisions are kept as you make them, and can go into the support set or out as a file." :
     "No admission limits were fitted, so these are all documents, the least sure first. Your decisions are kept as you make them.";

@@ -18,6 +18,12 @@ export function flags(view, rule, moves) {
   });
 }
 
+// What stands behind the words, where they may carry one of several classes: their names, once for words in a row.
+export function tags(found, classes) {
+  const told = found.map((own) => own.classes.map((c) => classes[c]).join(" + "));
+  return classes.length === 1 ? [] : told.map((text, n) => (text === told[n + 1] ? "" : text));
+}
+
 export const strength = (value, rule) => Math.min(5, 1 + Math.floor(value / STEP[rule]));
 
 export class Words {

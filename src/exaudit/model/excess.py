@@ -1,0 +1,102 @@
+"""How much more common words of a score are in documents of a class: the boundary of the words, from document labels.
+
+Words that carry a label are found in documents of the class, and other words in all documents alike. So of the words of
+one score in documents of the class, those are there on account of it that exceed what other documents have of them
+(`Excess`). Words that no filter chose say nothing: they are what "alike" is measured by.
+
+These are the words that show. People may count more words than show: all of a phrase, say. How many is nowhere to be
+seen in the labels of documents, so all shares below a half are held possible (`GUESSES`), and the boundary goes where
+the F-score is highest on average over these. Where the scores tell the words apart, that is just below the words
+that show; where they tell little, F1 is best served by most words of a document of the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exaudit.metrics import likely_offset, rising_rates
+
+__all__ = ["GUESSES", "Excess", "excess_boundary"]
+
+BINS = 200  # of scores, with as many words in each
+ALIKE = 1e-4  # scores that differ by less are the same
+_STEPS = 20
+# The part of the words of documents of the class that carry the label without showing it: a share below a half, by
+# Jeffreys' prior of a share, which holds small ones more likely.
+GUESSES: tuple[float, ...] = tuple((np.sin((np.arange(_STEPS) + 0.5) / _STEPS * np.pi / 4) ** 2).tolist())
+
+
+@dataclass(frozen=True)
+class Excess:
+    """Of the words of a score, in documents of a class, the part that is there on account of the class."""
+
+    scores: NDArray[np.float64]  # (B,) the least of each bin, rising
+    parts: NDArray[np.float64]  # (B,) never falling
+
+    @classmethod
+    def of(
+        cls, scores: NDArray[np.floating], of_class: NDArray[np.bool_], *, idle: float, documents: int
+    ) -> Self:
+        """From words of documents of the class, and of others.
+
+        Parameters
+        ----------
+        scores, of_class
+            Of every word (W,): its score, and whether it is of a document of the class.
+        idle
+            The score of a word that says nothing.
+        documents
+            How many there are. Both kinds count as one document more, of average words: of few documents little is
+            known.
+        """
+        scores = np.asarray(scores, np.float64)
+        edges = np.unique(np.quantile(scores, np.arange(BINS) / BINS, method="lower"))
+        edges = np.unique(
+            [*edges[abs(edges - idle) > ALIKE], idle - ALIKE, idle + ALIKE]
+        )  # idle words by themselves
+        bins = np.maximum(np.searchsorted(edges, scores, side="right") - 1, 0)  # (W,)
+        mine, others = (
+            np.bincount(bins[kind], minlength=len(edges)) for kind in (of_class, ~of_class)
+        )  # (B,)
+        there = mine + others > 0
+        edges, mine, others = edges[there], mine[there], others[there]
+        average = (mine + others) / documents  # (B,) of a document
+        mine, others = (
+            (kind + average) / (kind.sum() + average.sum()) for kind in (mine, others)
+        )  # the distributions
+        rates = rising_rates(mine, mine + others)  # (B,)
+        odds = rates / (1 - rates)  # how many times as common they are in documents of the class
+        usual = odds[max(int(np.searchsorted(edges, idle, side="right")) - 1, 0)]
+        return cls(edges, np.maximum(1 - usual / odds, 0.0))
+
+    def part(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
+        """For words of these scores, each."""
+        bins = np.searchsorted(self.scores, np.asarray(scores, np.float64), side="right") - 1
+        return np.asarray(self.parts[np.maximum(bins, 0)])
+
+
+def excess_boundary(
+    weighed: NDArray[np.floating], shown: NDArray[np.float64], of_class: NDArray[np.bool_], beta: float
+) -> float:
+    """The boundary of words (W,) with the highest F_beta to be expected.
+
+    Parameters
+    ----------
+    weighed
+        By what words are decided.
+    shown
+        How likely a word is to be there on account of the class; 0 in documents of others.
+    of_class
+        Whether it is of a document of the class.
+    """
+
+    def chances() -> Iterator[NDArray[np.float64]]:
+        for guess in GUESSES:
+            yield shown + (of_class - shown) * guess
+
+    return likely_offset(weighed, chances(), beta)
