@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -64,42 +65,78 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         pass
 
 
-@pytest.mark.parametrize(
-    ("address", "shown"),
-    [("127.0.0.1:6379", True), ("ray://localhost:10001", True), ("ray://far.example:1", False)],
-)
-def test_the_token_of_this_machine_is_for_this_machine(
-    address: str, shown: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without it Ray refuses us on a cluster that was started here; others are sent none unless that is asked for."""
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Clusters everywhere that ask for a token; gives what is done to connect."""
     ray = pytest.importorskip("ray")
     from ray._private.authentication import authentication_token_setup
 
     done: list[str] = []
+
+    def enable(warn_if_disabled: bool) -> bool:
+        done.append("token")
+        return True
+
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
     monkeypatch.setattr(connect, "_answers", lambda address: True)
+    monkeypatch.setattr(connect, "_asks_for_token", lambda address: True)
     monkeypatch.setattr(connect, "_stay_here", lambda here: None)
-    monkeypatch.setattr(
-        authentication_token_setup,
-        "maybe_enable_token_auth_if_token_available",
-        lambda warn_if_disabled: done.append("token"),
-    )
+    monkeypatch.setattr(authentication_token_setup, "maybe_enable_token_auth_if_token_available", enable)
     monkeypatch.setattr(ray, "init", lambda **options: done.append(options["address"]))
+    return done
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:6379", "ray://localhost:10001"])
+def test_the_token_of_this_machine_is_for_this_machine(
+    address: str, answering: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with connected(address):
-        assert done == ["token", address] if shown else [address]
+        assert answering == ["token", address]
+    with (
+        pytest.raises(ClusterError, match=r"at far\.example:1 asks for a token; set RAY_AUTH_MODE=token"),
+        connected("far.example:1"),
+    ):
+        pass
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")  # then Ray sends it
+    with connected("far.example:1"):
+        assert answering == ["token", address, "far.example:1"]
+    monkeypatch.delenv("RAY_AUTH_MODE")
+    monkeypatch.setattr(connect, "_asks_for_token", lambda address: False)
+    with connected(address):
+        assert answering[3:] == [address]
 
 
+@pytest.mark.parametrize("prefix", ["", "ray://"])
+def test_whether_a_cluster_asks_for_a_token(prefix: str) -> None:
+    grpc = pytest.importorskip("grpc")
+
+    class Refuse(grpc.ServerInterceptor):  # type: ignore[misc]
+        def intercept_service(self, continuation: Any, details: Any) -> Any:
+            names = ("/ray.rpc.RayletDriver/ClusterInfo", "/ray.rpc.NodeInfoGcsService/GetClusterId")
+            code = grpc.StatusCode.UNAUTHENTICATED if refuse else grpc.StatusCode.UNIMPLEMENTED
+            assert details.method == names[not prefix]
+            return grpc.unary_unary_rpc_method_handler(lambda request, context: context.abort(code, ""))
+
+    with ThreadPoolExecutor(1) as threads:
+        server = grpc.server(threads, interceptors=[Refuse()])
+        address = f"{prefix}127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+        server.start()
+        for refuse in (True, False):
+            assert connect._asks_for_token(address) is refuse
+        server.stop(None).wait()
+
+
+@pytest.mark.usefixtures("answering")
 def test_a_cluster_that_refuses_us_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = pytest.importorskip("ray")
 
     def refuse(**options: Any) -> None:
         raise ConnectionError("ray client connection timeout")
 
-    monkeypatch.setattr(connect, "_answers", lambda address: True)
-    monkeypatch.setattr(connect, "_stay_here", lambda here: None)
     monkeypatch.setattr(ray, "init", refuse)
     with (
-        pytest.raises(ClusterError, match=r"timeout; it must have the same versions .* RAY_AUTH_MODE=token"),
-        connected("ray://far.example:10001"),
+        pytest.raises(ClusterError, match=r"cannot be used: .* timeout; it must have the same versions of"),
+        connected("127.0.0.1:10001"),
     ):
         pass
 

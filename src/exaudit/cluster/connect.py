@@ -52,9 +52,7 @@ def connected(address: str) -> Iterator[Any]:
         else:
             here = _host(found) in HERE
             _stay_here(here)
-            if here or not named:
-                _show_token()
-            _join(ray, found, options)
+            _join(ray, found, options, ours=here or not named)
     try:
         yield ray
     finally:
@@ -82,33 +80,54 @@ def _running() -> str | None:
     return address if named or _answers(address) else None
 
 
-def _join(ray: Any, address: str, options: dict[str, Any]) -> None:
+def _join(ray: Any, address: str, options: dict[str, Any], *, ours: bool) -> None:
+    """Connect to a cluster that runs; `ours` is one of this machine."""
+    from ray.exceptions import AuthenticationError
+
     if not ADDRESS.fullmatch(address):  # of RAY_ADDRESS
         raise SettingError(f"RAY_ADDRESS is {address!r}; give host:port or ray://host:port")
     if not _answers(address):
         raise ClusterError(f"no Ray cluster answers at {address}; start it, or give another address")
-    from ray.exceptions import AuthenticationError
-
+    if "RAY_AUTH_MODE" not in os.environ and _asks_for_token(address):
+        _show_token(address, ours)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Ray Client connection timed out")  # it is told below
             ray.init(address=address, **options)
     except (ConnectionError, RuntimeError, ImportError, ValueError, AuthenticationError) as error:
-        why = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
         raise ClusterError(
-            f"the Ray cluster at {address} cannot be used: {why}; it must have the same versions of Python and Ray, "
-            "and where it asks for a token, RAY_AUTH_MODE=token and RAY_AUTH_TOKEN must be set here"
+            f"the Ray cluster at {address} cannot be used: {why}; it must have the same versions of Python and Ray"
         ) from error
 
 
-def _show_token() -> None:
-    """Use this machine's token, where it has one: Ray asks for it itself, but sends it only if it found the cluster."""
+def _asks_for_token(address: str) -> bool:
+    """Ray itself would try for half a minute, and then not say why."""
+    try:
+        import grpc
+    except ImportError:
+        return False
+    client = address.startswith("ray://")
+    method = "/ray.rpc.RayletDriver/ClusterInfo" if client else "/ray.rpc.NodeInfoGcsService/GetClusterId"
+    with grpc.insecure_channel(address.removeprefix("ray://")) as channel:
+        try:
+            channel.unary_unary(method)(b"", timeout=PATIENCE)
+        except grpc.RpcError as error:
+            return bool(error.code() == grpc.StatusCode.UNAUTHENTICATED)
+    return False
+
+
+def _show_token(address: str, ours: bool) -> None:
+    """Use the token of this machine for its own cluster. To others none is sent unasked."""
     from ray._private.authentication.authentication_token_setup import (
         maybe_enable_token_auth_if_token_available,
     )
 
-    logging.getLogger("ray").setLevel(logging.ERROR)  # which would tell that there is a token
-    maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
+    logging.getLogger("ray").setLevel(logging.ERROR)  # which would tell that there is one
+    if not ours or not maybe_enable_token_auth_if_token_available(warn_if_disabled=False):
+        raise ClusterError(
+            f"the Ray cluster at {address} asks for a token; set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN to it"
+        )
 
 
 def _host(address: str) -> str:
