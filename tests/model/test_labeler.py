@@ -109,7 +109,8 @@ def test_the_record_tells_what_evaluate_would(trained: Labeler) -> None:
     dev = reviews(80)[60:]
     evaluation = Evaluation.of(trained.label(dev), trained.model_.labels)
     assert trained.model_.record["dev"]["document"] == pytest.approx(evaluation.document_metrics())
-    assert trained.model_.record["dev"]["token"] == pytest.approx(evaluation.token_metrics(), abs=1e-3)
+    # where the encoder is rounded, so is the head in labelling: a word at the boundary may be decided otherwise
+    assert trained.model_.record["dev"]["token"] == pytest.approx(evaluation.token_metrics(), abs=5e-3)
 
 
 def test_label_json_maps_back_to_the_text(trained: Labeler) -> None:
@@ -290,7 +291,7 @@ def test_boundary_moves_the_token_decisions_only(trained: Labeler, tmp_path: Pat
     assert loaded.model_.word_boundaries[0] == model.model_.word_boundaries[0]
     assert [s.output for s in loaded.label(documents)] == before
     assert all(
-        (s.decisions == (s.scores > np.float32(model.model_.word_boundaries[0]))).all()
+        (s.decisions == (s.weighed > np.float32(model.model_.word_boundaries[0]))).all()
         for s in loaded.label(documents)
     )
     with pytest.raises(DataError, match="labels of tokens"):
