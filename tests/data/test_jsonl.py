@@ -92,6 +92,20 @@ def test_reads_what_label_writes(text: str, data: st.DataObject) -> None:
         assert len(notes.problems) == (not tokens)
 
 
+def test_a_word_of_none_of_several_classes() -> None:
+    """As `exaudit label` writes it with a model of more than two classes; elsewhere a null is a slip."""
+    words = [("my", None), ("soup", "food"), ("was", None)]
+    tokens = [{"text": word, "label": label, "scores": {"food": 0.0, "price": 0.0}} for word, label in words]
+    (document,) = read({"label": "food", "tokens": tokens})
+    assert document.token_labels == ("O", "food", "O")
+    (nothing,) = read({"label": "food", "tokens": tokens[:1]})
+    assert nothing.token_labels == ("O",)
+    for token in tokens:
+        del token["scores"]
+    with pytest.raises(DataError, match="label every token, or none"):
+        read({"label": "food", "tokens": tokens})
+
+
 def test_given_offsets_are_kept() -> None:
     (document,) = read({"text": "ab b", "tokens": [{"text": "b", "start": 3, "end": 4}]})
     assert document.spans() == [(3, 4)]

@@ -219,7 +219,7 @@ def _tokens(
                 'give strings, or objects with "text"',
             )
     words = [str(token) for token in tokens]
-    labels = [item.get("label") for item in objects]
+    labels = [_decided(item) for item in objects]
     starts = [item.get("start") for item in objects]
     known = any(start is not None for start in starts)
     for word, item in zip(words, objects, strict=True):
@@ -236,6 +236,12 @@ def _tokens(
         tuple(int(start) for start in starts if start is not None) if known else None,
         _token_labels(labels, separator) if any(label is not None for label in labels) else None,
     )
+
+
+def _decided(token: dict[str, Any]) -> Any:
+    """The label of a token. `exaudit label` writes null for a word that is decided for none of the classes."""
+    none = "scores" in token and "label" in token and token["label"] is None
+    return "O" if none else token.get("label")
 
 
 def _token_labels(given: Any, separator: str | None) -> list[Label]:
