@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from exaudit.data.document import Document
 from exaudit.model import sweep as module
+from exaudit.model.choices import Known, _by_erasure
 from exaudit.model.sweep import SHARES, Sweep
 
 
@@ -49,6 +50,7 @@ def test_lies_between_the_words_that_are_needed_and_the_rest() -> None:
     found = Sweep.over(model, documents, scores, outputs, np.array([[1]] * 10 + [[0]] * 10))  # type: ignore[arg-type]
     assert found is not None
     assert found.tells
+    assert found.decides
     assert 0.2 <= found.boundary(0.93)[0] < 8
     assert found.boundary(0.87)[0] >= found.boundary(0.93)[0]
 
@@ -102,8 +104,24 @@ def test_where_outputs_stay_high_the_fall_is_over_all_the_same() -> None:
     found = Sweep.over(model, documents, scores, outputs, np.array([[1]] * 10 + [[0]] * 10))  # type: ignore[arg-type]
     assert found is not None
     assert 0.3 < found.peak <= 0.5
+    assert not found.decides
     assert found.effects[-1] == 1
     assert 0 <= found.boundary(0.93)[0] < 8
+
+
+def test_is_the_boundary_of_a_model_only_where_its_words_decide() -> None:
+    texts = ["the the cue " + "the " * 20] * 10 + ["the " * 22 + "not"] * 10
+    truth = np.array([[1]] * 10 + [[0]] * 10)
+    for floor, decides in ((-np.inf, True), (4.0, False)):
+        model = Additive({"cue": [8.0], "the": [0.0], "not": [-1.0]}, floor)
+        documents, scores, _ = made(model, texts)
+        outputs = np.array([[8.0]] * 10 + [[-1.0]] * 10)
+        known = Known(model, documents, scores, outputs, truth)  # type: ignore[arg-type]
+        found = _by_erasure(known, scores)
+        assert (found is not None) == decides
+        if found is not None:
+            assert all(0 <= found[name][0] < 8 for name in ("f1", "f0.5"))
+            assert found["f1"] <= found["f0.5"]
 
 
 def test_erasing_that_changes_nothing_tells_nothing() -> None:

@@ -38,9 +38,10 @@ class Known:
 def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
     """Boundaries of the words for `f1` and `f0.5`, by document labels alone; None where these tell too little.
 
-    Scores are weighed by how sure their document is. The boundary is where the F-score to be expected is highest. How
-    likely a word is to carry the label is told by its score where a head learnt words one by one, whose scores are
-    log-odds; else by how much more common such words are in documents of the class (`exaudit.model.excess`).
+    Scores are weighed by how sure their document is. Where a few words decide documents, the boundary is just below
+    these (`exaudit.model.sweep`). Else it is where the F-score to be expected is highest. How likely a word is to carry
+    the label is told by its score where a head learnt words one by one, whose scores are log-odds; else by how much
+    more common such words are in documents of the class (`exaudit.model.excess`).
     """
     if known.truth.all() or not known.truth.any():
         return None
@@ -51,7 +52,7 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
     if word_odds:
         found = {name: tuple(_expected(own, name) for own in words.T) for name in BETAS}
     else:
-        by_class = _by_excess(known, words)
+        by_class = _by_erasure(known, weighed) or _by_excess(known, words)
         if by_class is None:
             return None
         found = by_class
@@ -60,6 +61,16 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
         "confidence": confidence.to_json(),
         "choices": {name: {"words": list(found[name]), "negative": negative[name]} for name in BETAS},
     }
+
+
+def _by_erasure(known: Known, weighed: Scores) -> dict[str, tuple[float, ...]] | None:
+    """None where documents still look like their class without the words that they need most. Words are then to be found
+    everywhere, and what a decision needs is not all that speaks for it. Where they do not, words that are merely more
+    common beside those that decide, as the neighbours of a cue are, speak for nothing."""
+    sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
+    if sweep is None or not sweep.decides:
+        return None
+    return {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
 
 
 def _by_excess(known: Known, words: NDArray[np.floating]) -> dict[str, tuple[float, ...]] | None:

@@ -27,9 +27,9 @@ EFFECTS = {"f1": 0.98, "f0.5": 0.93}
 SHARES = tuple(np.geomspace(0.004, 0.6, 13).tolist())  # of the words of the documents, erased
 DOCUMENTS, WORDS = 120, 12_000  # read twice at every step, at most
 PAST = 0.8  # of the peak: where the gain falls below, the peak is behind
-LEAST = (
-    0.1  # of the way to documents without the class, by which words beat random ones: else they tell nothing
-)
+# Of the way to documents without the class, by which words beat random ones:
+LEAST = 0.1  # less, and they tell nothing
+MOST = 0.7  # more, and they decide
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,11 @@ class Sweep:
     def tells(self) -> bool:
         """Whether erasing words had an effect to speak of."""
         return self.peak >= LEAST
+
+    @property
+    def decides(self) -> bool:
+        """Whether documents without these words look like those without the class."""
+        return self.peak >= MOST
 
     def boundary(self, effect: float) -> tuple[float, ...]:
         """Where erasing the words above first has this effect, for each class."""
