@@ -8,7 +8,9 @@ from __future__ import annotations
 import sys
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import starmap
+from typing import Any
 
 import torch
 
@@ -47,6 +49,15 @@ class Double:
             bounds = torch.tensor([0, *(len(part) for part in parts)]).cumsum(0)
             words = torch.cat([torch.arange(len(part)) // 2 for part in parts])
             yield indices, Packed(torch.cat(parts), bounds, words)
+
+    def each_batch(
+        self,
+        work: Callable[[list[int], Packed], Any],
+        token_lists: Sequence[Sequence[str]],
+        *,
+        desc: str | None = None,
+    ) -> Iterator[Any]:
+        return starmap(work, self.batches(token_lists, desc=desc))
 
 
 def documents(count: int) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,36 @@ def test_gradients_are_of_the_weights_themselves(encoder: Transformer) -> None:
     encoder.module.train()
     encoder.pack(DOCUMENTS).vectors.sum().backward()
     assert all(layer.output.dense.weight.grad is not None for layer in encoder.module.encoder["layer"])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_batches_by_several_threads(
+    encoder: Transformer, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    """In order, by layers that were made once, and the longest documents one after another."""
+    made, before = [], torch.get_num_threads()
+    reading_of = encoder.module.reading
+    monkeypatch.setattr(encoder.module, "reading", lambda dtype: made.append(dtype) or reading_of(dtype))
+    monkeypatch.setattr(transformer, "_UNPADDED", 100)
+    documents = [*DOCUMENTS * 20, ["the", "cat"] * 60]
+    torch.set_num_threads(threads)
+    try:
+        found = list(
+            encoder.each_batch(
+                lambda indices, batch: (indices, batch, torch.is_grad_enabled(), threading.get_ident()),
+                documents,
+                pieces_per_batch=90,
+            )
+        )
+    finally:
+        torch.set_num_threads(before)
+    lengths = [len(documents[i]) for indices, *_ in found for i in indices]
+    assert lengths == sorted(map(len, documents), reverse=True)
+    assert not any(grad for *_, grad, _ in found)
+    assert len(made) == 1
+    ours = [thread == threading.get_ident() for *_, thread in found]
+    assert ours == [True] * len(found) if threads == 1 else [True, *[False] * (len(found) - 1)]
+    for indices, batch, *_ in found:
+        alone = encoder.pack([documents[i] for i in indices])
+        torch.testing.assert_close(batch.vectors, alone.vectors, atol=1e-5, rtol=1e-5)
+        assert torch.equal(batch.words, alone.words)

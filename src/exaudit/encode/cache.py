@@ -13,14 +13,17 @@ import shutil
 import time
 import uuid
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from os import PathLike
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from exaudit._tensors import DamagedTensorsError
 from exaudit.encode.features import Block, Features
@@ -31,6 +34,8 @@ from exaudit.encode.transformer import Transformer
 from exaudit.errors import ExauditError, SettingError
 
 __all__ = ["CacheInfo", "CachedTransformer", "FeatureCache", "encode_features"]
+
+Result = TypeVar("Result")
 
 _LIMIT = 20 * 10**9
 _SHARD = 128 * 2**20  # bytes of features per shard; what a kill can cost, and what memory must hold
@@ -138,16 +143,17 @@ class FeatureCache:
             return path
 
         held = 0
-        for indices, batch in transformer.batches(token_lists, desc=desc) if token_lists else ():
-            size = batch.vectors.numel() * 2
-            if features and held + size > self._shard_bytes:
+        for indices, bounds, block in (
+            transformer.each_batch(_block, token_lists, desc=desc) if token_lists else ()
+        ):
+            if features and held + block.vectors.nbytes > self._shard_bytes:
                 yield flush()
                 held = 0
-            features.append(batch.vectors.half().cpu().numpy())
-            words.append(batch.words.to(torch.int32).cpu().numpy())
-            lengths += batch.bounds.diff().tolist()
+            features.append(block.vectors.cpu().numpy())
+            words.append(block.words.cpu().numpy())
+            lengths += bounds.diff().tolist()
             own += [keys[i] for i in indices]
-            held += size
+            held += block.vectors.nbytes
         if features:
             yield flush()
 
@@ -255,6 +261,12 @@ class CachedTransformer:
             yield list(range(first, last)), features.packed(np.arange(first, last))
             first = last
 
+    def each_batch(
+        self, work: Callable[[list[int], Packed], Result], token_lists: Sequence[Sequence[str]]
+    ) -> Iterator[Result]:
+        """`work(indices, batch)` of all `batches`."""
+        return starmap(work, self.batches(token_lists))
+
 
 def encode_features(
     transformer: Transformer, token_lists: Sequence[Sequence[str]], *, desc: str | None = None
@@ -262,17 +274,20 @@ def encode_features(
     """Encode without a disk: features stay in the memory of the Transformer's device, as float16."""
     blocks: list[Block] = []
     table = np.zeros((len(token_lists), 3), np.int64)
-    for indices, batch in transformer.batches(token_lists, desc=desc):
-        lengths = batch.bounds.diff().numpy()
-        table[indices] = np.stack(
-            [np.full_like(lengths, len(blocks)), batch.bounds[:-1].numpy(), lengths], axis=1
-        )
-        blocks.append(Block(batch.vectors.half(), batch.words.to(torch.int32)))
+    for indices, bounds, block in transformer.each_batch(_block, token_lists, desc=desc):
+        lengths = bounds.diff().numpy()
+        table[indices] = np.stack([np.full_like(lengths, len(blocks)), bounds[:-1].numpy(), lengths], axis=1)
+        blocks.append(block)
     features = Features(blocks, table[:, 0], table[:, 1], table[:, 2], transformer.dimension)
     del blocks
     return (
         features if transformer.device.type == "cpu" else features.resident(transformer.device, consume=True)
     )
+
+
+def _block(indices: list[int], batch: Packed) -> tuple[list[int], Tensor, Block]:
+    """A batch as it is kept, with the bounds of its documents."""
+    return indices, batch.bounds, Block(batch.vectors.half(), batch.words.to(torch.int32))
 
 
 def _read_all(folder: Path, dimension: int, wanted: set[bytes]) -> Iterator[Shard]:

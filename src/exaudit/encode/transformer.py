@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +21,8 @@ from exaudit._arrays import ranges
 from exaudit._device import pick_device, pick_precision
 from exaudit._files import read_json
 from exaudit._progress import progress
+from exaudit._side_by_side import side_by_side
+from exaudit.encode.batching import by_length, evenly
 from exaudit.encode.bert import Bert, read_bert
 from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
@@ -39,6 +43,10 @@ _PIECES_PER_PACK = {
     "cpu": 1024
 }  # of a batch to be tuned on; a GPU, waiting for kernels to start, is quicker whole
 _UNPADDED = 4096  # of such a batch without padding
+
+_making = Lock()  # of what is made at the first use, and once for all threads
+
+Result = TypeVar("Result")
 
 
 class Transformer:
@@ -208,15 +216,40 @@ class Transformer:
         desc: str | None = None,
     ) -> Iterator[tuple[list[int], Packed]]:
         """All documents, longest first, as (indices, batch); each index comes once. No gradients. A bar if named."""
+        return self.each_batch(
+            lambda indices, batch: (indices, batch), token_lists, pieces_per_batch=pieces_per_batch, desc=desc
+        )
+
+    def each_batch(
+        self,
+        work: Callable[[list[int], Packed], Result],
+        token_lists: Sequence[Sequence[str]],
+        *,
+        pieces_per_batch: int | None = None,
+        desc: str | None = None,
+    ) -> Iterator[Result]:
+        """`work(indices, batch)` of all `batches`, by the thread that has read the batch: there may be several."""
         budget = pieces_per_batch or _PIECES_PER_BATCH.get(self.device.type, 1024)
         pieces = self.pieces(token_lists)
         extra = len(self.tokenizer.prefix) + len(self.tokenizer.suffix)
+
+        @torch.no_grad()
+        def read(indices: Ints) -> tuple[int, Result]:
+            batch = self._encode(pieces, indices, budget, packed=self.packs)
+            return len(indices), work(indices.tolist(), batch)
+
+        if self.packs:
+            plan = evenly(pieces.lengths + extra, budget, torch.get_num_threads())
+            # What is large, and cut anyway, would be in memory several times over; and of Transformers' modules
+            # nobody knows what they keep while they read.
+            alone = sum(int(pieces.lengths[indices[0]]) > _UNPADDED for indices in plan)
+        else:
+            plan = list(by_length(pieces.lengths, self.window, extra, budget))
+            alone = len(plan)
         with progress(total=len(token_lists), unit="doc", desc=desc) as bar:
-            for indices in _by_length(pieces.lengths, self.window, extra, budget):
-                with torch.no_grad():
-                    batch = self._encode(pieces, indices, budget, packed=self.packs)
-                yield indices.tolist(), batch
-                bar.update(len(indices))
+            for count, result in chain(map(read, plan[:alone]), side_by_side(read, plan[alone:])):
+                yield result
+                bar.update(count)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the (cut) model and its tokenizer in Hugging Face layout."""
@@ -252,7 +285,7 @@ class Transformer:
         extra = len(self.tokenizer.prefix) + len(self.tokenizer.suffix)
         if budget is None or count * (int(windows.length.max()) + extra) <= budget:
             return [np.arange(count)]
-        return [np.sort(part) for part in _by_length(windows.length, self.window, extra, budget)]
+        return [np.sort(part) for part in by_length(windows.length, self.window, extra, budget)]
 
     def _packed_parts(self, windows: Windows) -> list[Ints]:
         """All windows, or so many of like lengths together as have, without padding, `_UNPADDED` pieces."""
@@ -326,9 +359,10 @@ class Transformer:
         if torch.is_grad_enabled() or self.module.training:
             return None
         state = (id(self.module), self._version(), self.dtype)
-        if self._reading is None or self._reading[0] != state:
-            self._reading = (state, self.module.reading(getattr(torch, self.dtype)))
-        return self._reading[1]
+        with _making:
+            if self._reading is None or self._reading[0] != state:
+                self._reading = (state, self.module.reading(getattr(torch, self.dtype)))
+            return self._reading[1]
 
     def autocast(self) -> Any:
         """bfloat16 by autocast: weights stay float32 for tuning and saving, and so do residual sums and norms.
@@ -357,24 +391,6 @@ class OnTheFlyFeatures:
         budget = _PIECES_PER_PACK.get(encoder.device.type)
         with nullcontext() if encoder.module.training else torch.no_grad():
             return encoder._encode(self.pieces, np.asarray(indices, np.int64), budget, packed=encoder.packs)
-
-
-def _by_length(lengths: Ints, window: int, extra: int, budget: int) -> Iterator[Ints]:
-    """Split documents, longest first, into batches of at most `budget` padded pieces, or of one document."""
-    order = np.argsort(-lengths, kind="stable")
-    width = np.minimum(lengths[order], window) + extra
-    windows = np.ceil(lengths[order] / window).clip(1)  # about how many each document needs
-    first = 0
-    while first < len(order):
-        longest = int(width[first])
-        size = max(1, budget // longest)
-        near = (
-            width[first : first + size] * 2 >= longest
-        )  # beside a far longer document, most would be padding
-        counts = np.cumsum(windows[first : first + size])
-        last = first + max(1, min(int(near.sum()), int(np.searchsorted(counts, size, side="right"))))
-        yield order[first:last]
-        first = last
 
 
 def _choose_layers(name: str, layers: Sequence[int] | None, count: int) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from threading import Lock
 from typing import Any, NamedTuple
 
 import torch
@@ -38,6 +39,8 @@ __all__ = ["POOLS", "Decomposition", "Head", "HeadConfig", "class_scores", "side
 POOLS = ("max", "none")
 
 LONG = 4096  # pieces of one document whose feature maps are held at once
+
+_making = Lock()  # of what is made at the first use, and once for all threads
 
 
 @dataclass(frozen=True)
@@ -224,11 +227,11 @@ class Head(nn.Module):
                 raise SettingError(
                     "exemplar vectors are defined for filters of width 1 only (train with `widths=1`)"
                 )
-            was_training = self.training
-            self.eval()
-            logits, scores = self(batch)
-            self.train(was_training)
-            return Decomposition(logits, _word_means(batch, scores, fallback=self.bias), None)
+            g, starts = self.pooled(batch)
+            scores = self.contributions(batch, g, starts)  # (T, C)
+            return Decomposition(
+                self.document_logits(batch, g), _word_means(batch, scores, fallback=self.bias), None
+            )
         if len(batch.bounds) == 2 and not exemplars and len(batch.vectors) > LONG:
             g, scores = self._decompose_long(batch, rounded)
             return Decomposition(
@@ -268,10 +271,12 @@ class Head(nn.Module):
         filters, bias = self.filters[0], self.filter_biases[0]
         dtype = torch.bfloat16 if rounded else filters.dtype
         state = (dtype, *((p._version, p.data_ptr()) for p in (filters, bias)))
-        if self._product is None or self._product[0] != state:  # once for the present weights
-            weight = filters[:, : self.config.features].to(dtype)
-            self._product = (state, Product.of(weight, bias.to(dtype)))
-        h = self._product[1](batch.vectors[some].to(dtype)).to(filters.dtype)  # (T, M)
+        with _making:
+            if self._product is None or self._product[0] != state:  # once for the present weights
+                weight = filters[:, : self.config.features].to(dtype)
+                self._product = (state, Product.of(weight, bias.to(dtype)))
+            product = self._product[1]
+        h = product(batch.vectors[some].to(dtype)).to(filters.dtype)  # (T, M)
         if self.embedding is not None and batch.word_ids is not None:
             h += self._word_responses()[batch.word_ids[some]]
         return h
@@ -281,9 +286,13 @@ class Head(nn.Module):
         if self.embedding is None:
             raise SettingError("this head has no word embeddings")
         state = [(p._version, p.data_ptr()) for p in (self.embedding, self.filters[0])]
-        if self._words is None or self._words[0] != state:
-            self._words = (state, self.embedding @ self.filters[0][:, self.config.features :].t())  # (V, M)
-        return self._words[1]
+        with _making:
+            if self._words is None or self._words[0] != state:
+                self._words = (
+                    state,
+                    self.embedding @ self.filters[0][:, self.config.features :].t(),
+                )  # (V, M)
+            return self._words[1]
 
     # -- parts ------------------------------------------------------------------------------------------
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
-from typing import Any
+from itertools import islice, pairwise, starmap
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -27,6 +27,8 @@ from exaudit.model.scores import MultiScores, Scores, TokenScores
 from exaudit.model.settings import Settings
 
 __all__ = ["Model"]
+
+Result = TypeVar("Result")
 
 _CHUNK = 2048  # documents sorted by length together while labelling
 _WORDS = 16384  # labelled together where there is no encoder, at most
@@ -141,10 +143,13 @@ class Model:
         return note_on_language(self.encoder.folder, tokens)
 
     def _label_chunk(self, documents: list[Document], exemplars: bool, bar: Any) -> list[Scores]:
-        results: list[Scores | None] = [None] * len(documents)
-        for indices, packed in self._packed([document.tokens for document in documents]):
+        def label(indices: list[int], packed: Packed) -> tuple[list[int], list[Scores]]:
             mine = [documents[i] for i in indices]
-            for i, scores in zip(indices, self._decompose(mine, packed, exemplars), strict=True):
+            return indices, list(self._decompose(mine, packed, exemplars))
+
+        results: list[Scores | None] = [None] * len(documents)
+        for indices, found in self._each_batch(label, [document.tokens for document in documents]):
+            for i, scores in zip(indices, found, strict=True):
                 results[i] = scores
             bar.update(len(indices))
         return [scores for scores in results if scores is not None]
@@ -215,10 +220,15 @@ class Model:
             )
         return MultiScores(document, views, self.labels.kind == "multiclass", exemplars)
 
-    def _packed(self, token_lists: list[tuple[str, ...]]) -> Iterator[tuple[list[int], Packed]]:
+    def _each_batch(
+        self, work: Callable[[list[int], Packed], Result], token_lists: list[tuple[str, ...]]
+    ) -> Iterator[Result]:
         if self.encoder is not None:
-            yield from self.encoder.batches(token_lists)
-            return
+            return self.encoder.each_batch(work, token_lists)
+        return starmap(work, self._packed_words(token_lists))
+
+    def _packed_words(self, token_lists: list[tuple[str, ...]]) -> Iterator[tuple[list[int], Packed]]:
+        """Documents of a model without an encoder."""
         features = Features.of_words(token_lists)
         words = np.cumsum([0, *map(len, token_lists)])  # (D + 1,)
         start = 0

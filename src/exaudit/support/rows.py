@@ -19,6 +19,7 @@ from exaudit.support.vector_file import VectorFile
 __all__ = ["Fetch", "Rows", "Sketches", "as_tensor"]
 
 STEP = 4096  # rows sketched at once
+FEW = 4096  # rows whose sketches are kept even if they are as long as the vectors: made anew, they are most of a search
 Fetch = Callable[[NDArray[np.int64]], None]
 
 
@@ -48,7 +49,7 @@ class Sketches:
 
 
 class Rows:
-    """Vectors (S, M) and their sketches. Those of flat search are as long as the vectors, so they are not kept.
+    """Vectors (S, M) and their sketches. Those of flat search are as long as the vectors: kept of a few rows only.
 
     fetch : puts vectors into their places, if they are not there from the start.
     """
@@ -109,13 +110,16 @@ class Rows:
             self._norm = self._error = torch.empty(0, dtype=torch.float64)
             self._factor = torch.empty(0, projection.width, dtype=projection.dtype, device=self._device)
         done, total = len(self._norm), len(self)
+        kept = projection.directions is not None or (total <= FEW and not self._stream)
+        if kept and len(self._factor) < done:
+            done = 0  # of the sketches of flat search, those that were made before are their lengths alone
         if done == total:
             return
         norm, error = (torch.empty(total, dtype=torch.float64) for _ in range(2))
-        norm[:done], error[:done] = self._norm, self._error
-        kept = projection.directions is not None
+        norm[:done], error[:done] = self._norm[:done], self._error[:done]
         factor = self._factor.new_empty(total if kept else 0, projection.width)
-        factor[:done] = self._factor
+        if kept:
+            factor[:done] = self._factor[:done]
         for start in range(done, total, STEP):
             some = slice(start, min(start + STEP, total))
             sketch = projection.sketch(self._read(some))
@@ -149,13 +153,14 @@ class Rows:
         """Those in use, of all rows."""
         if self._projection is None:
             raise RuntimeError("sketches before sketch")
-        return Sketches(self._projection, self._norm, self._error, self._factor)
+        factor = self._factor[:0] if self._projection.directions is None else self._factor
+        return Sketches(self._projection, self._norm, self._error, factor)
 
     def factor(self, row: Tensor) -> Tensor:
         """Sketches of some rows by number, as a factor of the product (n, W)."""
         if self._projection is None:
             raise RuntimeError("factor before sketch")
-        if self._projection.directions is None:
+        if len(self._factor) < len(self._norm):
             return self._projection.sketch(self.gather(row)).as_rows()
         return self._factor.index_select(0, row - self.first)
 
@@ -164,7 +169,7 @@ class Rows:
         if self._projection is None:
             raise RuntimeError("block before sketch")
         norm, error = self._norm[start:stop], self._error[start:stop]
-        if self._projection.directions is None:
+        if len(self._factor) < len(self._norm):
             factor = self._projection.flat_rows(self._read(slice(start, stop)), norm.to(self._device))
         else:
             factor = self._factor[start:stop]  # (B, W)
