@@ -104,9 +104,9 @@ def with_boundary(
     by : "tokens" needs the label of every token; a few documents will do, and scores are averaged over some words where
         these mark phrases (`exaudit.model.marked`). The others need document labels alone. "f1" and "f0.5" see which
         words decide documents (`exaudit.model.sweep`), or else are more common in those of a class
-        (`exaudit.model.excess`). With "documents" a document counts as decided positive if one of its tokens is, and the
-        boundary goes where these decisions do best. It is the median of resampled documents, since the single best one
-        is mostly luck.
+        (`exaudit.model.excess`). With "documents" a document counts as decided positive if one of its tokens is, and
+        the boundary goes where these decisions do best. It is the median of resampled documents, since the single best
+        one is mostly luck.
     """
     if by not in ("tokens", "documents", *BETAS):
         raise SettingError(f"a boundary is set by tokens, documents, f1 or f0.5, not {by!r}")

@@ -64,9 +64,9 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
 
 
 def _by_erasure(known: Known, weighed: Scores) -> dict[str, tuple[float, ...]] | None:
-    """None where documents still look like their class without the words that they need most. Words are then to be found
-    everywhere, and what a decision needs is not all that speaks for it. Where they do not, words that are merely more
-    common beside those that decide, as the neighbours of a cue are, speak for nothing."""
+    """None where documents still look like their class without the words that they need most: what a decision needs is
+    then not all that speaks for it. Where they do not, words that are merely more common beside those that decide, as
+    the neighbours of a cue are, speak for nothing."""
     sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
     if sweep is None or not sweep.decides:
         return None
