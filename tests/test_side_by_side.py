@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from exaudit._side_by_side import AHEAD, side_by_side
+from exaudit._side_by_side import AHEAD, on_one_core, side_by_side
 
 THREADS = 3
 
@@ -161,3 +161,13 @@ if child:
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_small_work_has_one_of_torchs_threads_and_other_work_all() -> None:
+    for small, expected in ((True, 1), (False, THREADS)):
+        with on_one_core(small):
+            assert torch.get_num_threads() == expected
+        assert torch.get_num_threads() == THREADS
+    with pytest.raises(ValueError, match="no"), on_one_core():
+        raise ValueError("no")
+    assert torch.get_num_threads() == THREADS

@@ -2,7 +2,7 @@
 
 Left alone, torch cuts every product of a batch among all cores, and they wait for each other after each: the last one
 sets the pace, and where another process takes its core, all of them stand. A batch for each core has nothing
-to wait for.
+to wait for. Nor has work so small that all cores together are hardly quicker than one (`on_one_core`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import chain, islice
 from threading import Barrier, Lock
 from typing import TypeVar
 
 import torch
 
-__all__ = ["side_by_side"]
+__all__ = ["on_one_core", "side_by_side"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -49,6 +50,20 @@ def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> Itera
     finally:
         for future in begun:
             future.cancel()
+
+
+@contextmanager
+def on_one_core(small: bool = True) -> Iterator[None]:
+    """Do what follows with one of torch's threads, if it is small: with more, it would hardly be quicker, and beside a
+    busy process slower by far."""
+    threads = torch.get_num_threads()
+    if small and threads > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if small and threads > 1:
+            torch.set_num_threads(threads)
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:

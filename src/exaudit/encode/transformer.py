@@ -21,7 +21,7 @@ from exaudit._arrays import ranges
 from exaudit._device import pick_device, pick_precision
 from exaudit._files import read_json
 from exaudit._progress import progress
-from exaudit._side_by_side import side_by_side
+from exaudit._side_by_side import on_one_core, side_by_side
 from exaudit.encode.batching import by_length, evenly
 from exaudit.encode.bert import Bert, read_bert
 from exaudit.encode.locate import MINILM, fingerprint, locate
@@ -43,6 +43,7 @@ _PIECES_PER_PACK = {
     "cpu": 1024
 }  # of a batch to be tuned on; a GPU, waiting for kernels to start, is quicker whole
 _UNPADDED = 4096  # of such a batch without padding
+_FEW = 64  # pieces to read, a sentence or two: with a second core MiniLM is a tenth quicker
 
 _making = Lock()  # of what is made at the first use, and once for all threads
 
@@ -235,8 +236,9 @@ class Transformer:
 
         @torch.no_grad()
         def read(indices: Ints) -> tuple[int, Result]:
-            batch = self._encode(pieces, indices, budget, packed=self.packs)
-            return len(indices), work(indices.tolist(), batch)
+            with on_one_core(self.packs and int(pieces.lengths[indices].sum()) <= _FEW):
+                batch = self._encode(pieces, indices, budget, packed=self.packs)
+                return len(indices), work(indices.tolist(), batch)
 
         if self.packs:
             plan = evenly(pieces.lengths + extra, budget, torch.get_num_threads())

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from exaudit._device import pick_device
+from exaudit._side_by_side import on_one_core
 from exaudit.errors import SettingError, SupportError
 from exaudit.support.autotune import choose_projection
 from exaudit.support.products import (
@@ -47,6 +48,7 @@ STREAMED = 16384  # queries at once, at least, where each batch reads the vector
 PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # of a block of rows and a batch: 8 MB stay in a CPU's cache
 TRIED = 4  # times k seeds are measured
 PAIRS = {"cpu": 512, "cuda": 1 << 16}  # exact distances at once
+SMALL = 1 << 27  # queries x rows x width: a search of a millisecond or two, which is not worth a second core
 REFIT = 0.25  # share of rows added since the fit that calls for a new one
 
 
@@ -134,7 +136,8 @@ class ExactSearch:
             step *= 2  # its blocks are made anew for each batch
         if self._stream:
             step = max(step, STREAMED)
-        with torch.inference_mode(), _full_precision_sums():
+        small = len(queries) * len(self) * self.width <= SMALL
+        with torch.inference_mode(), _full_precision_sums(), on_one_core(small):
             live = torch.from_numpy(self._live).to(self._device)
             size = SEEDS[self._device.type]
             seeds = torch.from_numpy(self._sample(size)).to(self._device)  # (s,) ascending
