@@ -71,8 +71,8 @@ def test_an_erased_word_is_one_mask_piece_whatever_it_was(folder: Path) -> None:
     hf = encoder.tokenizer.hf
     assert encoder.tokenizer.mask == hf.convert_tokens_to_ids("[MASK]")
     erased = [np.array([False, True, True, False])]
-    one = encoder.on_the_fly([["the", "longword", "[SEP]", "was"]], erased=erased).pieces
-    other = encoder.on_the_fly([["the", "x", "Y", "was"]], erased=erased).pieces
+    one = encoder.pieces([["the", "longword", "[SEP]", "was"]], erased=erased)
+    other = encoder.pieces([["the", "x", "Y", "was"]], erased=erased)
     assert one.ids.tolist() == [*hf.convert_tokens_to_ids(["the", "[MASK]", "[MASK]", "was"])]
     assert one.words.tolist() == [0, 1, 2, 3]
     for name in (
@@ -87,7 +87,7 @@ def test_an_erased_word_is_one_mask_piece_whatever_it_was(folder: Path) -> None:
 def test_words_behind_the_maximum_length_stay_unread(folder: Path) -> None:
     encoder = Transformer.load(folder, device="cpu", max_length=3)
     erased = [np.array([False, True, False, True])]
-    pieces = encoder.on_the_fly([["the", "ab", "was", "and"]], erased=erased).pieces
+    pieces = encoder.pieces([["the", "ab", "was", "and"]], erased=erased)
     assert pieces.words.tolist() == [0, 1]  # "the", and "a", "b" as one; no mask for what was never read
 
 
@@ -97,7 +97,7 @@ def test_without_a_mask_token_words_are_left_out(folder: Path) -> None:
     tokenizer.mask = None
     texts = [["the", "ab", "was"], ["ab", "cd"], ["and"]]
     erased = [np.array([False, True, False]), np.array([True, True]), np.array([False])]
-    pieces = encoder.on_the_fly(texts, erased=erased).pieces
+    pieces = encoder.pieces(texts, erased=erased)
     names = [tokenizer.hf.convert_ids_to_tokens(int(i)) for i in pieces.ids]
     assert names == ["the", "was", "[UNK]", "and"]  # a document of erased words alone is one unknown piece
     assert pieces.words.tolist() == [0, 2, 0, 0]

@@ -158,5 +158,4 @@ def test_reads_no_more_documents_than_it_should(monkeypatch: pytest.MonkeyPatch)
     model = Additive({"cue": [8.0], "the": [-0.1]})
     documents, scores, outputs = made(model, ["cue the the the"] * 30 + ["the the"] * 30)
     Sweep.over(model, documents, scores, outputs, np.array([[1]] * 30 + [[0]] * 30))  # type: ignore[arg-type]
-    assert max(model.read) == 7
     assert sum(model.read) <= 7 * 2 * 5, "of four words none or up to four go, and nothing is read twice"

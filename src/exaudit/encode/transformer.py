@@ -191,23 +191,23 @@ class Transformer:
         other._loaded = -1 if self.changed else other._version()
         return other
 
-    def pieces(self, token_lists: Sequence[Sequence[str]]) -> Pieces:
-        """The word pieces of many documents, cut at `max_length` if that was asked for."""
-        return self.tokenizer(token_lists, self.max_length)
+    def pieces(
+        self, token_lists: Sequence[Sequence[str]], *, erased: Sequence[NDArray[np.bool_]] | None = None
+    ) -> Pieces:
+        """The word pieces of many documents, cut at `max_length` if that was asked for.
+
+        erased : whether each word (N,) is hidden: masked, or left out by an encoder that knows no mask.
+        """
+        pieces = self.tokenizer(token_lists, self.max_length)
+        return pieces if erased is None else self.tokenizer.erase(pieces, erased)
 
     def pack(self, token_lists: Sequence[Sequence[str]]) -> Packed:
         """One batch in the given order; differentiable while the module trains."""
         return self.on_the_fly(token_lists).packed(range(len(token_lists)))
 
-    def on_the_fly(
-        self, token_lists: Sequence[Sequence[str]], *, erased: Sequence[NDArray[np.bool_]] | None = None
-    ) -> OnTheFlyFeatures:
-        """Documents to be packed batch by batch, their words cut into pieces once.
-
-        erased : whether each word (N,) is hidden: masked, or left out by an encoder that knows no mask.
-        """
-        pieces = self.pieces(token_lists)
-        return OnTheFlyFeatures(self, pieces if erased is None else self.tokenizer.erase(pieces, erased))
+    def on_the_fly(self, token_lists: Sequence[Sequence[str]]) -> OnTheFlyFeatures:
+        """Documents to be packed batch by batch, their words cut into pieces once."""
+        return OnTheFlyFeatures(self, self.pieces(token_lists))
 
     def batches(
         self,
@@ -226,12 +226,16 @@ class Transformer:
         work: Callable[[list[int], Packed], Result],
         token_lists: Sequence[Sequence[str]],
         *,
+        erased: Sequence[NDArray[np.bool_]] | None = None,
         pieces_per_batch: int | None = None,
         desc: str | None = None,
     ) -> Iterator[Result]:
-        """`work(indices, batch)` of all `batches`, by the thread that has read the batch: there may be several."""
+        """`work(indices, batch)` of all `batches`, by the thread that has read the batch: there may be several.
+
+        erased : words to hide, as for `pieces`.
+        """
         budget = pieces_per_batch or _PIECES_PER_BATCH.get(self.device.type, 1024)
-        pieces = self.pieces(token_lists)
+        pieces = self.pieces(token_lists, erased=erased)
         extra = len(self.tokenizer.prefix) + len(self.tokenizer.suffix)
 
         @torch.no_grad()

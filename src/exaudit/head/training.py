@@ -36,7 +36,16 @@ from exaudit.head.losses import document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head, class_scores
 from exaudit.metrics import averaged, best_offset, columns, document_metrics, f_beta, token_metrics
 
-__all__ = ["TrainingConfig", "batch_loss", "check_finite", "decided", "evaluate", "scored", "train"]
+__all__ = [
+    "TrainingConfig",
+    "batch_loss",
+    "check_finite",
+    "decided",
+    "evaluate",
+    "scored",
+    "scored_batch",
+    "train",
+]
 
 LOSSES = ("document", "min-max", "token")
 RECIPES = ("stable", "paper")
@@ -203,15 +212,17 @@ def scored(
     """s+- of every document (K,) and of its words (N, K), in order."""
     head.eval()
     for start in range(0, len(data), batch_size):
-        batch = data.batch(range(start, min(start + batch_size, len(data))))
-        parts = head.decompose(batch)
-        outputs, scores = (
-            class_scores(part, head.config.outputs).float().cpu().numpy()
-            for part in (parts.logits, parts.scores)
-        )  # (B, K), (W, K)
-        ends = batch.word_bounds.tolist()
-        for b, (first, last) in enumerate(pairwise(ends)):
-            yield outputs[b], scores[first:last]
+        yield from scored_batch(head, data.batch(range(start, min(start + batch_size, len(data)))))
+
+
+def scored_batch(head: Head, batch: Batch) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """The same of the documents of a batch."""
+    parts = head.decompose(batch)
+    outputs, scores = (
+        class_scores(part, head.config.outputs).float().cpu().numpy() for part in (parts.logits, parts.scores)
+    )  # (B, K), (W, K)
+    for b, (first, last) in enumerate(pairwise(batch.word_bounds.tolist())):
+        yield outputs[b], scores[first:last]
 
 
 def decided(outputs: NDArray[np.floating], head: Head) -> NDArray[np.bool_]:

@@ -7,8 +7,9 @@ read once and thrown away, so they never go through the feature cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +17,20 @@ from numpy.typing import NDArray
 from exaudit._progress import progress
 from exaudit.data.document import Document
 from exaudit.encode.features import Features
+from exaudit.encode.packed import Packed
 from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import UNKNOWN, Vocabulary
 from exaudit.errors import DataError
-from exaudit.head.labelled import DocumentFeatures, LabelledFeatures
+from exaudit.head.batch import Batch
 from exaudit.head.network import Head, class_scores
-from exaudit.head.training import scored
+from exaudit.head.training import scored_batch
 
 __all__ = ["Eraser", "Flags"]
 
 Flags = NDArray[np.bool_]
-_BATCH = 64  # documents read together
+Found = tuple[NDArray[np.float32], NDArray[np.float32]]  # s+- of a document (K,) and of its words (N, K)
+Result = TypeVar("Result")
+_BATCH = 64  # documents together where there is no encoder
 
 
 @dataclass(frozen=True)
@@ -56,29 +60,42 @@ class Eraser:
 
     def scored(
         self, documents: Sequence[Document], erased: Sequence[Flags], *, desc: str | None = None
-    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    ) -> Iterator[Found]:
         """s+- of every document (K,) and of its words (N, K), the erased ones included, in order."""
         token_lists = [document.tokens for document in documents]
         if [len(tokens) for tokens in token_lists] != [len(own) for own in erased]:
             raise DataError("words are erased by one flag each, and here flags and words differ in number")
-        ids = None
+        ids: list[NDArray[np.int64]] | None = None
         if self.vocabulary is not None:
             known = [self.vocabulary.ids(tokens) for tokens in token_lists]
             ids = [np.where(own, UNKNOWN, rows) for own, rows in zip(erased, known, strict=True)]
-        data = LabelledFeatures(
-            features=self._features(token_lists, erased),
-            word_counts=np.array([len(tokens) for tokens in token_lists], np.int64),
-            targets=np.zeros(len(token_lists), np.int64),  # never asked for
-            word_ids=ids,
-        )
-        found = scored(self.head, data, batch_size=_BATCH)
-        yield from progress(found, total=len(data), unit="doc", desc=desc)
+        self.head.eval()
+        found: list[Found | None] = [None] * len(documents)
 
-    def _features(self, token_lists: list[tuple[str, ...]], erased: Sequence[Flags]) -> DocumentFeatures:
+        def score(indices: list[int], packed: Packed) -> list[tuple[int, Found]]:
+            counts = [len(token_lists[i]) for i in indices]
+            batch = Batch.of(packed, counts, None if ids is None else [ids[i] for i in indices])
+            return list(zip(indices, scored_batch(self.head, batch), strict=True))
+
+        for part in self._each_batch(score, token_lists, erased, desc):
+            for i, own in part:
+                found[i] = own
+        yield from (own for own in found if own is not None)
+
+    def _each_batch(
+        self,
+        work: Callable[[list[int], Packed], Result],
+        token_lists: list[tuple[str, ...]],
+        erased: Sequence[Flags],
+        desc: str | None,
+    ) -> Iterator[Result]:
         if self.encoder is not None:
-            return self.encoder.on_the_fly(token_lists, erased=erased)
+            return self.encoder.each_batch(work, token_lists, erased=erased, desc=desc)
         features, device = Features.of_words(token_lists), self.head.weight.device
-        return features if device.type == "cpu" else features.resident(device)
+        read = features if device.type == "cpu" else features.resident(device)
+        starts = progress(range(0, len(token_lists), _BATCH), unit="batch", desc=desc)
+        batches = (list(range(first, min(first + _BATCH, len(token_lists)))) for first in starts)
+        return (work(indices, read.packed(indices)) for indices in batches)
 
 
 def _by_class(flags: Sequence[Flags]) -> Iterator[list[Flags]]:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit._progress import progress
 from exaudit.data.document import Document
 from exaudit.model.erasure import Eraser
 
@@ -77,18 +76,18 @@ class Sweep:
         without = float(outputs[~of_class].mean())
         draws = np.random.default_rng(0)
         orders = [draws.permutation(len(scores[i])) for i, _ in pairs]  # in which random words go
-        readings = _Readings(eraser, mine)
-        gained: list[float] = []
-        for step in progress(boundaries, unit="step", desc="boundary"):
-            strongest = [scores[i][:, k] > step[k] for i, k in pairs]
-            random = [order < own.sum() for order, own in zip(orders, strongest, strict=True)]
-            left, control = (
-                np.mean([own[k] for own, (_, k) in zip(readings.of(flags), pairs, strict=True)])
-                for flags in (strongest, random)
-            )
-            gained.append(float(sign * (control - left)))
-            if gained[-1] < PAST * max(gained):
-                break
+        strongest = [
+            [scores[i][:, k] > step[k] for i, k in pairs] for step in boundaries
+        ]  # S times (N,) each
+        random = [[order < own.sum() for order, own in zip(orders, step, strict=True)] for step in strongest]
+        read = _outputs(eraser, mine, [*strongest, *random])  # 2 S times (K,) each
+        left, control = np.reshape(
+            [np.mean([own[k] for own, (_, k) in zip(step, pairs, strict=True)]) for step in read], (2, -1)
+        )  # (S,) each
+        gained = sign * (control - left)  # (S,)
+        behind = np.flatnonzero(gained < PAST * np.maximum.accumulate(gained))
+        if len(behind):
+            gained = gained[: behind[0] + 1]
         way = np.maximum.accumulate(np.maximum(gained, 0.0)) / max(whole - without, 1e-6)  # (S,)
         peak = float(way[-1])
         return cls(boundaries[: len(way)], way / max(peak, 1e-6), peak)
@@ -122,22 +121,20 @@ class Sweep:
         }
 
 
-class _Readings:
-    """Outputs of documents without some of their words. Short ones lose the same words in several steps, or none: what
-    was read once is not read again."""
-
-    def __init__(self, eraser: Eraser, documents: Sequence[Document]) -> None:
-        self._eraser, self._documents = eraser, documents
-        self._known: dict[tuple[int, bytes], NDArray[np.floating]] = {}
-
-    def of(self, erased: Sequence[NDArray[np.bool_]]) -> list[NDArray[np.floating]]:
-        """What every document comes to (K,) without its flagged words."""
-        keys = [(i, flags.tobytes()) for i, flags in enumerate(erased)]
-        new = [i for i, key in enumerate(keys) if key not in self._known]
-        if new:
-            found = self._eraser.outputs([self._documents[i] for i in new], [erased[i] for i in new])
-            self._known.update(zip((keys[i] for i in new), found, strict=True))
-        return [self._known[key] for key in keys]
+def _outputs(
+    eraser: Eraser, documents: Sequence[Document], steps: Sequence[Sequence[NDArray[np.bool_]]]
+) -> list[list[NDArray[np.floating]]]:
+    """What every document comes to (K,) without its flagged words, at every step. Short ones lose the same words in
+    several steps, or none: what is to be read once is not read again."""
+    keys = [[(i, flags.tobytes()) for i, flags in enumerate(step)] for step in steps]
+    new = {
+        key: flags
+        for step, own in zip(steps, keys, strict=True)
+        for key, flags in zip(own, step, strict=True)
+    }
+    found = eraser.outputs([documents[i] for i, _ in new], list(new.values()), desc="boundary")
+    known = dict(zip(new, found, strict=True))
+    return [[known[key] for key in own] for own in keys]
 
 
 def _drawn(chosen: NDArray[np.bool_], lengths: Sequence[int]) -> list[tuple[int, int]]:
