@@ -25,6 +25,7 @@ from exaudit.model import model as module
 from exaudit.model.documents import as_documents
 from exaudit.model.folder import update_model
 from exaudit.model.labeler import Labeler
+from exaudit.model.teaching import Merit
 from tiny import reviews, tiny_bert, tiny_labeler
 
 
@@ -251,13 +252,30 @@ def test_a_student_stands_in_for_its_teacher_unless_documents_suffer(
     documents = reviews(40)
     one = [0.7, 0.5, 0.8, 0.8, 0.8]  # the second opinion; the tuned head, the new one, and again; the teacher
     merits = iter([*one, 0.79, *one, 0.7])  # each with a student
-    monkeypatch.setattr("exaudit.model.teaching._merit", lambda *_: next(merits))
+    right = np.ones(10, np.bool_)
+    monkeypatch.setattr("exaudit.model.teaching._merit", lambda *_: Merit(next(merits), right))
     for kept, pool in (("student", "none"), ("teacher", "max")):
         model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1)
         model.fit(documents[:30], dev=documents[30:])
         assert model.model_.record["tuning"]["kept"] == kept
         assert model.model_.head.config.pool == pool
         assert model.model_.vocabulary is None  # a tuned encoder learns the words itself
+
+
+def test_what_chance_may_have_done_is_no_clear_difference() -> None:
+    def merits(documents: int, only_one: int, only_other: int) -> tuple[Merit, Merit]:
+        one, other = np.ones(documents, np.bool_), np.ones(documents, np.bool_)
+        one[:only_other], other[only_other : only_other + only_one] = False, False
+        return Merit(float(one.mean()), one), Merit(float(other.mean()), other)
+
+    for documents, only_one, only_other, clear in (
+        (200, 6, 2, False),  # two percent, by eight documents
+        (2000, 60, 20, True),  # two percent, by eighty
+        (2000, 12, 0, False),  # clearly, but of no consequence
+    ):
+        better, worse = merits(documents, only_one, only_other)
+        assert better.clearly_above(worse) == clear
+        assert not worse.clearly_above(better)
 
 
 def test_wide_filters_and_word_vectors(tmp_path: Path) -> None:

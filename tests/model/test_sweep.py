@@ -155,7 +155,13 @@ def test_classes_have_boundaries_of_their_own() -> None:
 
 def test_reads_no_more_documents_than_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DOCUMENTS", 7)
-    model = Additive({"cue": [8.0], "the": [-0.1]})
-    documents, scores, outputs = made(model, ["cue the the the"] * 30 + ["the the"] * 30)
-    Sweep.over(model, documents, scores, outputs, np.array([[1]] * 30 + [[0]] * 30))  # type: ignore[arg-type]
-    assert sum(model.read) <= 7 * 2 * 5, "of four words none or up to four go, and nothing is read twice"
+    texts = ["cue the the the"] * 30 + ["the the"] * 30
+    read = []
+    for times in (1, 2):
+        model = Additive({"cue": [8.0], "the": [-0.1]})
+        documents, scores, outputs = made(model, texts)
+        truth = np.array([[1]] * 30 + [[0]] * 30)
+        Sweep.over(model, documents, scores, outputs, truth, times=times)  # type: ignore[arg-type]
+        read.append(sum(model.read))
+        assert read[-1] <= times * 7 * 2 * 5, "of four words none or up to four go, and nothing is read twice"
+    assert read[1] > 1.5 * read[0]

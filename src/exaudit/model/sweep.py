@@ -49,6 +49,7 @@ class Sweep:
         truth: NDArray[np.generic],
         *,
         sign: int = 1,
+        times: int = 1,
     ) -> Sweep | None:
         """None where no document has a class, or none lacks it.
 
@@ -58,6 +59,8 @@ class Sweep:
             Documents, the scores of their words (N, K), their outputs (D, K) and which classes they have (D, K).
         sign
             -1 where scores, outputs and truth are those of the negative class, against the one that is decided.
+        times
+            Read so many times the usual number of documents, where much rests on what they say.
         """
         of_class = np.asarray(truth) > 0  # (D, K)
         filled = np.array([len(own) > 0 for own in scores], np.bool_)  # (D,)
@@ -70,7 +73,7 @@ class Sweep:
             boundaries[:, k] = np.quantile(words.astype(np.float64), 1 - np.array(SHARES))
         absent = [k for k in range(of_class.shape[1]) if k not in classes]
         boundaries[:, absent] = np.median(boundaries[:, classes], 1, keepdims=True)
-        pairs = _drawn(of_class & filled[:, None], [len(own) for own in scores])
+        pairs = _drawn(of_class & filled[:, None], [len(own) for own in scores], times)
         mine = [documents[i] for i, _ in pairs]
         whole = float(np.mean([outputs[i, k] for i, k in pairs]))
         without = float(outputs[~of_class].mean())
@@ -137,13 +140,13 @@ def _outputs(
     return [[known[key] for key in own] for own in keys]
 
 
-def _drawn(chosen: NDArray[np.bool_], lengths: Sequence[int]) -> list[tuple[int, int]]:
+def _drawn(chosen: NDArray[np.bool_], lengths: Sequence[int], times: int) -> list[tuple[int, int]]:
     """Some of the documents of each class, and the class: all, or as many as are read in good time."""
     pairs = np.argwhere(chosen)
     drawn: list[tuple[int, int]] = []
     words = 0
     for i, k in np.random.default_rng(0).permutation(pairs).tolist():
-        if drawn and (len(drawn) == DOCUMENTS or words + lengths[i] > WORDS):
+        if drawn and (len(drawn) == times * DOCUMENTS or words + lengths[i] > times * WORDS):
             break
         drawn.append((i, k))
         words += lengths[i]

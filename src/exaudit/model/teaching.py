@@ -16,7 +16,8 @@ worse on the dev documents. No token label is seen on the way.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -36,9 +37,9 @@ from exaudit.model.job import Job, Trained
 from exaudit.model.parts import upper_layers
 from exaudit.model.pretraining import pretrained, words_changed
 from exaudit.model.sweep import EFFECTS, Sweep
-from exaudit.model.tuning import Tuned, course_of, tune_or_resume, tuning_config
+from exaudit.model.tuning import SWEPT, Tuned, course_of, tune_or_resume, tuning_config
 
-__all__ = ["taught"]
+__all__ = ["Merit", "taught"]
 
 MARGIN = 0.01  # of accuracy or F1 on the dev documents: less is not a clear difference
 
@@ -67,14 +68,17 @@ def taught(job: Job, encoder: Transformer) -> Trained:
 
     dev = [job.dev.encoded(settings, one.encoder) for one in (teacher, student)]
     merits = [_merit(one.head, seen, job) for one, seen in zip((teacher, student), dev, strict=True)]
-    kept = int(merits[1] >= merits[0] - MARGIN)
+    kept = int(not merits[0].clearly_above(merits[1]))
     best = (teacher, student)[kept]
     record = {
         "pretraining": pretraining,
         "teacher": teacher.record,
         "student": student.record,
         "kept": "student" if kept else "teacher",
-        "dev": {"teacher": merits[0], "student": merits[1]},  # documents, at the best boundary of each
+        "dev": {
+            "teacher": merits[0].score,
+            "student": merits[1].score,
+        },  # documents, each at its best boundary
     }
     return Trained(best.encoder, best.head, dev[kept], history, record, word_odds=bool(kept))
 
@@ -88,7 +92,7 @@ def _teacher(
     data, dev = job.encoded(teacher.encoder)
     head = job.new_head(teacher.encoder)
     history = job.train_head(head, data, dev, job.options.checkpoint("teacher", teacher.encoder))
-    if _merit(teacher.head, dev, job) > _merit(head, dev, job) + MARGIN:
+    if _merit(teacher.head, dev, job).clearly_above(_merit(head, dev, job)):
         head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
     return replace(teacher, head=head), history, _opinion(job, teacher.encoder, head, data, dev)
 
@@ -108,7 +112,7 @@ def _opinion(
     job: Job, encoder: Transformer, head: Head, data: LabelledFeatures, dev: LabelledFeatures
 ) -> Opinion:
     scores = [words for _, words in scored(head, data)]
-    error = max(1 - _merit(head, dev, job), 1 / len(dev))
+    error = max(1 - _merit(head, dev, job).score, 1 / len(dev))
     return Opinion(scores, _needed(job, encoder, head, dev), error)
 
 
@@ -122,13 +126,29 @@ def _needed(job: Job, encoder: Transformer, head: Head, dev: LabelledFeatures) -
     outputs, scores = zip(*scored(head, dev), strict=True)
     truth = dev.class_targets(head.config.classes)  # (D, K)
     eraser = Eraser(head, encoder, job.vocabulary)
-    sweep = Sweep.over(eraser, job.dev.documents, scores, np.array(outputs, np.float64), truth)
+    sweep = Sweep.over(
+        eraser, job.dev.documents, scores, np.array(outputs, np.float64), truth, times=SWEPT
+    )  # all lessons rest on it
     if sweep is None or not sweep.tells:
         return np.asarray(idle)
     return np.asarray(np.maximum(np.array(sweep.boundary(EFFECTS["f1"]), np.float32), idle))
 
 
-def _merit(head: Head, dev: LabelledFeatures, job: Job) -> float:
+@dataclass(frozen=True)
+class Merit:
+    """How a head does on the dev documents."""
+
+    score: float  # accuracy or F1
+    right: NDArray[np.bool_]  # (D,) whether a document is decided as it should be
+
+    def clearly_above(self, other: Merit) -> bool:
+        """By more than `MARGIN`, and by more than chance would have it: two standard errors of the difference, which
+        rests on the documents that one of them gets right and the other does not."""
+        error = math.sqrt((self.right != other.right).sum()) / len(self.right)
+        return self.score > other.score + max(MARGIN, 2 * error)
+
+
+def _merit(head: Head, dev: LabelledFeatures, job: Job) -> Merit:
     """Accuracy or F1 on the dev documents; F1 at its best boundary, which is tuned on them in any case."""
     outputs = np.array([output for output, _ in scored(head, dev)])  # (D, K)
     truth = dev.class_targets(head.config.classes)  # (D, K)
@@ -137,7 +157,8 @@ def _merit(head: Head, dev: LabelledFeatures, job: Job) -> float:
         outputs = outputs - np.array(
             [stable_offset(o, t) for o, t in zip(outputs.T, truth.T, strict=True)], np.float32
         )
-    right = decided(outputs, head)
+    found = decided(outputs, head)
+    right = (found == truth).all(1)  # (D,)
     if criterion == "accuracy":
-        return float((right == truth).all(1).mean())
-    return averaged(columns(right, truth), document_metrics)["f1"]
+        return Merit(float(right.mean()), right)
+    return Merit(averaged(columns(found, truth), document_metrics)["f1"], right)

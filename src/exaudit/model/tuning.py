@@ -32,10 +32,11 @@ from exaudit.model.options import Report, RunOptions
 from exaudit.model.split import Split
 from exaudit.model.sweep import DOCUMENTS, SHARES, WORDS
 
-__all__ = ["Tuned", "course_of", "tune_or_resume", "tuning_config"]
+__all__ = ["SWEPT", "Tuned", "course_of", "tune_or_resume", "tuning_config"]
 
 STEPS = 750  # of tuning at least: few documents are seen more often
 MOST = 10  # but no more often than this
+SWEPT = 3  # times as many documents as usual, without their strongest words, tell what lessons are
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def tuning_config(
 def course_of(job: Job, encoder: Transformer, tuned: int, *, sweeps: int) -> Course:
     """So many words to tune on, and those that are read besides. It reports how long that takes, once it can tell."""
     report, dev = job.options.report, job.dev.labels.word_counts
-    swept = min(WORDS, DOCUMENTS * int(dev.mean())) * 2 * len(SHARES)  # by each sweep, at most
+    swept = SWEPT * min(WORDS, DOCUMENTS * int(dev.mean())) * 2 * len(SHARES)  # by each sweep, at most
     encoded = int(job.data.labels.word_counts.sum() + 3 * dev.sum()) + sweeps * swept
     how = {
         "device": str(encoder.device),
