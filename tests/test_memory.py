@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from exaudit._memory import available_memory
+from exaudit import _memory
+from exaudit._memory import available_memory, give_back_memory
 
 
 @pytest.mark.parametrize(
@@ -58,3 +59,25 @@ def test_the_least_of_what_is_told(files: dict[str, str], left: int | None, tmp_
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert available_memory(tmp_path) == left
+
+
+def test_memory_that_was_freed_is_given_back() -> None:
+    status = Path("/proc/self/status")
+    if not status.exists() or _memory._malloc_trim() is None:
+        pytest.skip("only GNU's C library keeps it, and only Linux tells")
+
+    def held() -> int:
+        return int(status.read_text().split("VmRSS:")[1].split()[0])  # kB
+
+    few = [bytearray(100_000) for _ in range(1000)]  # each too small for a mapping of its own
+    pins = few[::50]
+    del few  # what is left keeps the rest from shrinking
+    before = held()
+    give_back_memory()
+    assert before - held() > 50_000
+    assert len(pins) == 20
+
+
+def test_other_c_libraries_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_memory, "_malloc_trim", lambda: None)
+    give_back_memory()

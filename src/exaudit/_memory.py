@@ -1,12 +1,15 @@
-"""How much memory is left, and a clear word before more than that is asked for."""
+"""How much memory is left, and giving back what is no longer used."""
 
 from __future__ import annotations
 
+import ctypes
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from exaudit._cgroups import control_groups
 
-__all__ = ["available_memory"]
+__all__ = ["available_memory", "give_back_memory"]
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
@@ -30,6 +33,22 @@ def available_memory(root: Path = Path("/")) -> int | None:
             except (OSError, ValueError):  # no such limit ("max")
                 continue
     return min(found, default=None)
+
+
+def give_back_memory() -> None:
+    """Hand freed memory back to the system, where it is GNU's C library that keeps it: tensors of many batches, none as
+    large as the one before, leave holes between them that add up."""
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Any:
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # another C library; TypeError: Windows
+        return None
 
 
 def _stat(path: Path, key: str) -> int:

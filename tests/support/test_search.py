@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -326,3 +328,40 @@ def test_bad_edits_change_nothing():
 def test_bad_directions():
     with pytest.raises(SettingError, match="directions"):
         ExactSearch(make("random", 10, 4, 0), directions=-1)
+
+
+@pytest.mark.parametrize("count", [7, 128, 129, 1000])
+def test_threads_with_queries_of_their_own_find_the_same(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, queries = make("low-rank", 6000, 96, 1), make("low-rank", count, 96, 2)
+    search = ExactSearch(vectors, directions=8)
+    monkeypatch.setattr(search_module, "BATCH", {"cpu": 200})
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    expected = search.search(queries, 4)
+    monkeypatch.undo()
+    threads: set[str] = set()
+    narrow = ExactSearch._narrow
+
+    def watched(self: ExactSearch, *arguments: Any) -> None:
+        threads.add(threading.current_thread().name)
+        narrow(self, *arguments)
+
+    monkeypatch.setattr(ExactSearch, "_narrow", watched)
+    monkeypatch.setattr(search_module, "BATCH", {"cpu": 200})
+    monkeypatch.setattr(search_module, "SMALL", 0)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        found = search.search(queries, 4)
+    finally:
+        torch.set_num_threads(before)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    apart = {name.startswith("side-by-side") for name in threads}
+    assert apart == {count >= 128}
+
+
+def test_a_number_that_is_not_finite_is_told_by_its_place_whichever_thread_finds_it() -> None:
+    vectors, queries = make("low-rank", 6000, 96, 1), make("low-rank", 1000, 96, 2)
+    queries[777, 3] = np.nan
+    with pytest.raises(SupportError, match="query 777 "):
+        ExactSearch(vectors, directions=8).search(queries, 4)

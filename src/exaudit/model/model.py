@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from exaudit._memory import give_back_memory
 from exaudit._progress import progress
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
@@ -119,6 +120,8 @@ class Model:
         with progress(total=total, unit="doc", desc=desc or "label") as bar:
             while chunk := list(islice(pending, _CHUNK)):
                 yield from self._label_chunk(chunk, exemplars, bar)
+                if len(chunk) == _CHUNK:  # there may be many more
+                    give_back_memory()
 
     def note_on_length(self, documents: Sequence[Document]) -> str | None:
         """A sentence where documents go on after the last word piece that the model reads (`max_length`)."""

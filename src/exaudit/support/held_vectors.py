@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+from threading import Lock
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -41,6 +42,7 @@ class HeldVectors:
         self._read, self._known = (np.zeros(len(self._row), bool) for _ in range(2))
         self._checksums = np.zeros((len(self._row), CHECKSUM), np.uint8)  # of those that are known
         self._pages: mmap.mmap | None = None  # what the array is made of
+        self._reading = Lock()
         if array is None:
             self.array, self._pages = _room(len(self._row), support.header.width, support.header.dtype)
         else:
@@ -84,6 +86,10 @@ class HeldVectors:
         """Have the vectors at these places in the array; where a checksum is not known, with all of the document."""
         if self.whole or self._read[places].all():
             return
+        with self._reading:  # a search has several threads
+            self._need(places)
+
+    def _need(self, places: NDArray[np.int64]) -> None:
         missing = np.unique(places[~self._read[places]])
         alone, others = missing[self._known[missing]], missing[~self._known[missing]]
         vectors = self._support.vectors(self._row[alone])

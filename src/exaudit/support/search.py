@@ -8,7 +8,8 @@ float64, which brings the k-th nearest closer for the blocks to come.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from exaudit._device import pick_device
-from exaudit._side_by_side import on_one_core
+from exaudit._side_by_side import on_one_core, side_by_side
 from exaudit.errors import SettingError, SupportError
 from exaudit.support.autotune import choose_projection
 from exaudit.support.products import (
@@ -44,6 +45,7 @@ SKETCHED = 4096  # queries at once, in float64
 SAMPLE = 8192  # rows from which the directions are taken
 SEEDS = {"cpu": 16384, "cuda": 65536}  # rows from which the first reach of a query is taken
 BATCH = {"cpu": 2048, "cuda": 65536}  # queries at once; on a GPU, each look at what was found costs it a wait
+ALONE = 64  # queries for each thread of a CPU, at least, where each thread has some of its own
 STREAMED = 16384  # queries at once, at least, where each batch reads the vectors anew
 PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # of a block of rows and a batch: 8 MB stay in a CPU's cache
 TRIED = 4  # times k seeds are measured
@@ -131,11 +133,6 @@ class ExactSearch:
         measured = np.empty((len(queries), k), dtype=np.float64)
         rows = np.empty((len(queries), k), dtype=np.int64)
         projection = self._fitted()
-        step = BATCH[self._device.type]
-        if projection.directions is None:
-            step *= 2  # its blocks are made anew for each batch
-        if self._stream:
-            step = max(step, STREAMED)
         small = len(queries) * len(self) * self.width <= SMALL
         with torch.inference_mode(), _full_precision_sums(), on_one_core(small):
             live = torch.from_numpy(self._live).to(self._device)
@@ -143,7 +140,9 @@ class ExactSearch:
             seeds = torch.from_numpy(self._sample(size)).to(self._device)  # (s,) ascending
             base, added = seeds[seeds < self._added.first], seeds[seeds >= self._added.first]
             seed_rows = torch.cat([self._base.factor(base), self._added.factor(added)])  # (s, W)
-            for some in _parts(len(queries), step):
+
+            @torch.inference_mode()  # of the thread that does it
+            def find(some: slice) -> None:
                 asked = as_tensor(queries[some]).to(self._device)  # (Q, M)
                 finite = asked.isfinite().all(dim=1)
                 if not bool(finite.all()):
@@ -157,7 +156,25 @@ class ExactSearch:
                     squared.cpu().numpy() / projection.scale**2
                 )  # powers of two: nothing is rounded
                 rows[some] = nearest.cpu().numpy()
+
+            self._map(find, len(queries))
         return measured, rows
+
+    def _map(self, work: Callable[[slice], None], count: int) -> None:
+        """Work on so many queries, some at a time. A CPU's threads have batches of their own where these read no more
+        than sketches: those of flat search are made anew for every batch, and streamed vectors are read."""
+        step, threads = BATCH[self._device.type], torch.get_num_threads()
+        sketched = self._fitted().directions is not None
+        if self._device.type == "cpu" and sketched and not self._stream and count >= ALONE * threads:
+            rounds = -(-count // (step * threads))
+            deque(side_by_side(work, _parts(count, -(-count // (rounds * threads)))), maxlen=0)
+            return
+        if self._stream:
+            step = max(step, STREAMED)
+        elif not sketched:
+            step *= 2
+        for some in _parts(count, step):
+            work(some)
 
     def adopt(self, known: Sketches, rows: NDArray[np.int64]) -> None:
         """Use sketches that were made before of the vectors of these rows; before any are added."""
