@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from exaudit._side_by_side import AHEAD, on_one_core, side_by_side
+from exaudit import _side_by_side as module
+from exaudit._side_by_side import AHEAD, exclusively, on_one_core, side_by_side
 
 THREADS = 3
 
@@ -41,7 +42,7 @@ def test_results_come_in_the_order_of_the_items() -> None:
 
 
 def test_each_thread_has_one_of_torchs_and_others_have_as_many_as_before() -> None:
-    meeting = threading.Barrier(THREADS)
+    meeting = threading.Barrier(THREADS, timeout=20)
 
     def work(_: int) -> tuple[int, int]:
         meeting.wait()  # so that no thread takes two
@@ -163,11 +164,101 @@ if child:
     assert done.returncode == 0, done.stderr
 
 
-def test_small_work_has_one_of_torchs_threads_and_other_work_all() -> None:
-    for small, expected in ((True, 1), (False, THREADS)):
-        with on_one_core(small):
-            assert torch.get_num_threads() == expected
-        assert torch.get_num_threads() == THREADS
-    with pytest.raises(ValueError, match="no"), on_one_core():
-        raise ValueError("no")
+def test_small_work_has_one_of_torchs_threads_and_all_else_as_many_as_before() -> None:
+    def work() -> tuple[int, int, int]:
+        return torch.get_num_threads(), in_a_fresh_thread(), threading.get_ident()
+
+    alone, fresh, thread = on_one_core(work)
+    assert (alone, fresh) == (1, THREADS)
+    assert thread != threading.get_ident()
     assert torch.get_num_threads() == THREADS
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        on_one_core(fail)
+    assert on_one_core(lambda: on_one_core(work))[0] == 1  # within itself
+    torch.set_num_threads(1)
+    assert on_one_core(threading.get_ident) == threading.get_ident()
+
+
+def test_small_work_does_not_wait_for_what_is_large() -> None:
+    go_on = threading.Event()
+    results = side_by_side(lambda n: go_on.wait(20), range(10))
+    asker = threading.Thread(target=next, args=(results,))
+    asker.start()
+    assert on_one_core(lambda: 7) == 7
+    go_on.set()
+    asker.join()
+    results.close()  # type: ignore[attr-defined]
+
+
+def test_other_threads_that_set_their_number_do_not_change_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = torch.get_num_threads
+
+    def and_then_another_sets_it() -> int:
+        threads = ask()
+        if threading.current_thread().name.startswith("watched"):
+            other = threading.Thread(target=torch.set_num_threads, args=(THREADS,))
+            other.start()
+            other.join()
+        return threads
+
+    monkeypatch.setattr(torch, "get_num_threads", and_then_another_sets_it)
+    pool = module._started("watched", THREADS)
+    assert pool is not None
+    assert [pool.submit(ask).result() for _ in range(9)] == [1] * 9
+    pool.shutdown()
+
+
+def test_without_more_threads_it_goes_on_in_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, started = threading.Thread.start, []
+
+    def refuse(self: threading.Thread) -> None:
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(self)
+        start(self)
+
+    monkeypatch.setattr(module, "_pools", {})
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert list(side_by_side(lambda n: n, range(9))) == list(range(9))
+    monkeypatch.undo()
+    started[0].join(20)
+    assert not started[0].is_alive()  # else the program would never end
+    torch.set_num_threads(THREADS)
+
+
+def test_goes_on_when_the_main_thread_has_ended() -> None:
+    code = """
+import threading, time, torch
+from exaudit._side_by_side import on_one_core, side_by_side
+torch.set_num_threads(2)
+def work(n):
+    time.sleep(0.02)
+    return n
+def all_of_it():
+    torch.set_num_threads(2)
+    assert list(side_by_side(work, range(40))) == list(range(40))
+    assert on_one_core(lambda: 1) == 1
+    print("done", flush=True)
+threading.Thread(target=all_of_it).start()
+time.sleep(0.2)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_what_is_made_once_is_made_by_one_thread_at_a_time() -> None:
+    inside, most = [0], [0]
+
+    def work(_: int) -> None:
+        with exclusively():
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+            time.sleep(0.002)
+            inside[0] -= 1
+
+    assert list(side_by_side(work, range(20))) == [None] * 20
+    assert most == [1]

@@ -252,8 +252,12 @@ def test_a_student_stands_in_for_its_teacher_unless_documents_suffer(
     documents = reviews(40)
     one = [0.7, 0.5, 0.8, 0.8, 0.8]  # the second opinion; the tuned head, the new one, and again; the teacher
     merits = iter([*one, 0.79, *one, 0.7])  # each with a student
-    right = np.ones(10, np.bool_)
-    monkeypatch.setattr("exaudit.model.teaching._merit", lambda *_: Merit(next(merits), right))
+
+    def merit(*_: object) -> Merit:
+        right = round(1000 * next(merits))
+        return Merit(np.arange(1000)[:, None] < right, np.ones((1000, 1), np.int8), "accuracy")
+
+    monkeypatch.setattr("exaudit.model.teaching._merit", merit)
     for kept, pool in (("student", "none"), ("teacher", "max")):
         model = tiny_labeler(encoder=str(bert), tune_encoder=True, epochs=1)
         model.fit(documents[:30], dev=documents[30:])
@@ -264,9 +268,10 @@ def test_a_student_stands_in_for_its_teacher_unless_documents_suffer(
 
 def test_what_chance_may_have_done_is_no_clear_difference() -> None:
     def merits(documents: int, only_one: int, only_other: int) -> tuple[Merit, Merit]:
-        one, other = np.ones(documents, np.bool_), np.ones(documents, np.bool_)
+        one, other = np.ones((documents, 1), np.bool_), np.ones((documents, 1), np.bool_)
         one[:only_other], other[only_other : only_other + only_one] = False, False
-        return Merit(float(one.mean()), one), Merit(float(other.mean()), other)
+        truth = np.ones((documents, 1), np.int8)
+        return Merit(one, truth, "accuracy"), Merit(other, truth, "accuracy")
 
     for documents, only_one, only_other, clear in (
         (200, 6, 2, False),  # two percent, by eight documents
@@ -276,6 +281,20 @@ def test_what_chance_may_have_done_is_no_clear_difference() -> None:
         better, worse = merits(documents, only_one, only_other)
         assert better.clearly_above(worse) == clear
         assert not worse.clearly_above(better)
+
+
+@pytest.mark.parametrize(("times", "clear"), [(1, False), (10, True)])
+def test_f1_of_a_rare_class_rests_on_its_few_documents(times: int, clear: bool) -> None:
+    truth = np.zeros((2000, 1), np.int8)
+    truth[:40] = 1
+    one, other = np.zeros((2000, 1), np.bool_), np.zeros((2000, 1), np.bool_)
+    one[:30], other[:25], other[30:31] = True, True, True  # five documents to one
+    one[1000:1008], other[1000:1008] = True, True  # and the same false alarms
+    better, worse = (
+        Merit(np.tile(found, (times, 1)), np.tile(truth, (times, 1)), "f1") for found in (one, other)
+    )
+    assert better.score - worse.score > 0.05
+    assert better.clearly_above(worse) == clear
 
 
 def test_wide_filters_and_word_vectors(tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from exaudit.encode import batching
+from exaudit.encode.packed import Packed
 from exaudit.encode.transformer import Transformer
 from exaudit.model.model import Model
 from exaudit.model.scores import Scores
@@ -52,8 +55,18 @@ def assert_same(mine: list[Scores], yours: list[Scores]) -> None:
             np.testing.assert_allclose(one.exemplars, other.exemplars, atol=1e-5)
 
 
-def test_several_threads_say_what_one_says(model: Model) -> None:
-    assert_same(label(model, 3), label(model, 1))
+def test_several_threads_say_what_one_says(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = label(model, 1)
+    threads: set[str] = set()
+    encode = Transformer._encode
+
+    def watched(self: Transformer, *arguments: Any, **options: Any) -> Packed:
+        threads.add(threading.current_thread().name)
+        return encode(self, *arguments, **options)
+
+    monkeypatch.setattr(Transformer, "_encode", watched)
+    assert_same(label(model, 3), alone)
+    assert all(name.startswith("side-by-side") for name in threads), threads
 
 
 def test_several_callers_at_once(model: Model) -> None:

@@ -6,10 +6,10 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from os import PathLike, fspath
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from exaudit._arrays import ranges
 from exaudit._device import pick_device, pick_precision
 from exaudit._files import read_json
 from exaudit._progress import progress
-from exaudit._side_by_side import on_one_core, side_by_side
+from exaudit._side_by_side import exclusively, on_one_core, side_by_side
 from exaudit.encode.batching import by_length, evenly
 from exaudit.encode.bert import Bert, read_bert
 from exaudit.encode.locate import MINILM, fingerprint, locate
@@ -44,8 +44,6 @@ _PIECES_PER_PACK = {
 }  # of a batch to be tuned on; a GPU, waiting for kernels to start, is quicker whole
 _UNPADDED = 4096  # of such a batch without padding
 _FEW = 64  # pieces to read, a sentence or two: with a second core MiniLM is a tenth quicker
-
-_making = Lock()  # of what is made at the first use, and once for all threads
 
 Result = TypeVar("Result")
 
@@ -240,20 +238,23 @@ class Transformer:
 
         @torch.no_grad()
         def read(indices: Ints) -> tuple[int, Result]:
-            with on_one_core(self.packs and int(pieces.lengths[indices].sum()) <= _FEW):
-                batch = self._encode(pieces, indices, budget, packed=self.packs)
-                return len(indices), work(indices.tolist(), batch)
+            batch = self._encode(pieces, indices, budget, packed=self.packs)
+            return len(indices), work(indices.tolist(), batch)
+
+        def read_alone(indices: Ints) -> tuple[int, Result]:
+            few = self.packs and int(pieces.lengths[indices].sum()) <= _FEW
+            return on_one_core(partial(read, indices)) if few else read(indices)
 
         if self.packs:
             plan = evenly(pieces.lengths + extra, budget, torch.get_num_threads())
-            # What is large, and cut anyway, would be in memory several times over; and of Transformers' modules
-            # nobody knows what they keep while they read.
+            # What is large, and cut anyway, would be in memory several times over.
             alone = sum(int(pieces.lengths[indices[0]]) > _UNPADDED for indices in plan)
-        else:
+            alone = len(plan) if len(plan) == 1 else alone
+        else:  # of Transformers' modules nobody knows what they keep while they read
             plan = list(by_length(pieces.lengths, self.window, extra, budget))
             alone = len(plan)
         with progress(total=len(token_lists), unit="doc", desc=desc) as bar:
-            for count, result in chain(map(read, plan[:alone]), side_by_side(read, plan[alone:])):
+            for count, result in chain(map(read_alone, plan[:alone]), side_by_side(read, plan[alone:])):
                 yield result
                 bar.update(count)
 
@@ -365,7 +366,7 @@ class Transformer:
         if torch.is_grad_enabled() or self.module.training:
             return None
         state = (id(self.module), self._version(), self.dtype)
-        with _making:
+        with exclusively():
             if self._reading is None or self._reading[0] != state:
                 self._reading = (state, self.module.reading(getattr(torch, self.dtype)))
             return self._reading[1]

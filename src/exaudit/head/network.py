@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from threading import Lock
 from typing import Any, NamedTuple
 
 import torch
@@ -30,6 +29,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from exaudit._product import Product
+from exaudit._side_by_side import exclusively
 from exaudit.errors import SettingError
 from exaudit.head.batch import Batch
 from exaudit.head.pooling import filter_max, passages, segment_max
@@ -39,8 +39,6 @@ __all__ = ["POOLS", "Decomposition", "Head", "HeadConfig", "class_scores", "side
 POOLS = ("max", "none")
 
 LONG = 4096  # pieces of one document whose feature maps are held at once
-
-_making = Lock()  # of what is made at the first use, and once for all threads
 
 
 @dataclass(frozen=True)
@@ -271,7 +269,7 @@ class Head(nn.Module):
         filters, bias = self.filters[0], self.filter_biases[0]
         dtype = torch.bfloat16 if rounded else filters.dtype
         state = (dtype, *((p._version, p.data_ptr()) for p in (filters, bias)))
-        with _making:
+        with exclusively():
             if self._product is None or self._product[0] != state:  # once for the present weights
                 weight = filters[:, : self.config.features].to(dtype)
                 self._product = (state, Product.of(weight, bias.to(dtype)))
@@ -286,7 +284,7 @@ class Head(nn.Module):
         if self.embedding is None:
             raise SettingError("this head has no word embeddings")
         state = [(p._version, p.data_ptr()) for p in (self.embedding, self.filters[0])]
-        with _making:
+        with exclusively():
             if self._words is None or self._words[0] != state:
                 self._words = (
                     state,

@@ -31,7 +31,7 @@ def tuned(job: Job, encoder: Transformer, head: Head | None = None) -> Trained:
     loss, epochs, rate = ("token", 5, 2e-4) if settings.loss == "token" else ("document+min-max", 2, 1e-4)
     config = tuning_config(encoder, job.data, loss, seed=settings.seed, epochs=epochs, rate=rate)
     words = config.work(job.data.labels.word_counts) + (words_changed(job) if settings.pretrain else 0)
-    course = course_of(job, encoder, words, sweeps=2 if settings.loss == "document" else 0)
+    course = course_of(job, encoder, words, sweeps=(1, 1) if settings.loss == "document" else ())
     pretraining = None
     if settings.pretrain:
         encoder, pretraining = pretrained(job, encoder, course)

@@ -16,7 +16,6 @@ worse on the dev documents. No token label is seen on the way.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -42,6 +41,7 @@ from exaudit.model.tuning import SWEPT, Tuned, course_of, tune_or_resume, tuning
 __all__ = ["Merit", "taught"]
 
 MARGIN = 0.01  # of accuracy or F1 on the dev documents: less is not a clear difference
+DRAWS, CHANCE = 500, 0.025  # of the dev documents; the part in which chance may turn things round
 
 
 def taught(job: Job, encoder: Transformer) -> Trained:
@@ -51,7 +51,7 @@ def taught(job: Job, encoder: Transformer) -> Trained:
     for_teacher = tuning("document+min-max", epochs=2, rate=1e-4)
     for_student = tuning("document+token", epochs=3, rate=2e-4)
     words = [config.work(job.data.labels.word_counts) for config in (for_teacher, for_student)]
-    course = course_of(job, encoder, words_changed(job) + sum(words), sweeps=4)
+    course = course_of(job, encoder, words_changed(job) + sum(words), sweeps=(SWEPT, SWEPT, 1, 1))
 
     start, pretraining = pretrained(job, encoder, course)
     second = _second_opinion(
@@ -75,10 +75,7 @@ def taught(job: Job, encoder: Transformer) -> Trained:
         "teacher": teacher.record,
         "student": student.record,
         "kept": "student" if kept else "teacher",
-        "dev": {
-            "teacher": merits[0].score,
-            "student": merits[1].score,
-        },  # documents, each at its best boundary
+        "dev": dict(zip(("teacher", "student"), (one.score for one in merits), strict=True)),  # documents
     }
     return Trained(best.encoder, best.head, dev[kept], history, record, word_odds=bool(kept))
 
@@ -92,7 +89,7 @@ def _teacher(
     data, dev = job.encoded(teacher.encoder)
     head = job.new_head(teacher.encoder)
     history = job.train_head(head, data, dev, job.options.checkpoint("teacher", teacher.encoder))
-    if _merit(teacher.head, dev, job).clearly_above(_merit(head, dev, job)):
+    if _merit(teacher.head, dev, job).score > _merit(head, dev, job).score + MARGIN:
         head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
     return replace(teacher, head=head), history, _opinion(job, teacher.encoder, head, data, dev)
 
@@ -138,14 +135,27 @@ def _needed(job: Job, encoder: Transformer, head: Head, dev: LabelledFeatures) -
 class Merit:
     """How a head does on the dev documents."""
 
-    score: float  # accuracy or F1
-    right: NDArray[np.bool_]  # (D,) whether a document is decided as it should be
+    found: NDArray[np.bool_]  # (D, K) what it decides
+    truth: NDArray[np.integer]  # (D, K)
+    criterion: str  # accuracy or f1
+
+    @property
+    def score(self) -> float:
+        return self._score(slice(None))
 
     def clearly_above(self, other: Merit) -> bool:
-        """By more than `MARGIN`, and by more than chance would have it: two standard errors of the difference, which
-        rests on the documents that one of them gets right and the other does not."""
-        error = math.sqrt((self.right != other.right).sum()) / len(self.right)
-        return self.score > other.score + max(MARGIN, 2 * error)
+        """By more than `MARGIN`, and in all but a few draws of as many documents: not by chance."""
+        if self.score <= other.score + MARGIN:
+            return False
+        count = len(self.truth)
+        draws = np.random.default_rng(0).integers(0, count, (DRAWS, count))
+        return bool(np.quantile([self._score(rows) - other._score(rows) for rows in draws], CHANCE) > 0)
+
+    def _score(self, rows: slice | NDArray[np.integer]) -> float:
+        found, truth = self.found[rows], self.truth[rows]
+        if self.criterion == "accuracy":
+            return float((found == truth).all(1).mean())
+        return averaged(columns(found, truth), document_metrics)["f1"]
 
 
 def _merit(head: Head, dev: LabelledFeatures, job: Job) -> Merit:
@@ -157,8 +167,4 @@ def _merit(head: Head, dev: LabelledFeatures, job: Job) -> Merit:
         outputs = outputs - np.array(
             [stable_offset(o, t) for o, t in zip(outputs.T, truth.T, strict=True)], np.float32
         )
-    found = decided(outputs, head)
-    right = (found == truth).all(1)  # (D,)
-    if criterion == "accuracy":
-        return Merit(float(right.mean()), right)
-    return Merit(averaged(columns(found, truth), document_metrics)["f1"], right)
+    return Merit(decided(outputs, head), truth, "accuracy" if criterion == "accuracy" else "f1")

@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,11 +60,15 @@ def tuning_config(
     return replace(config, epochs=rounds, learning_rate=rate * 6 / max(6, depth))
 
 
-def course_of(job: Job, encoder: Transformer, tuned: int, *, sweeps: int) -> Course:
-    """So many words to tune on, and those that are read besides. It reports how long that takes, once it can tell."""
+def course_of(job: Job, encoder: Transformer, tuned: int, *, sweeps: Sequence[int]) -> Course:
+    """So many words to tune on, and those that are read besides. It reports how long that takes, once it can tell.
+
+    sweeps : for each sweep over the dev documents, how many times the usual number of them it reads.
+    """
     report, dev = job.options.report, job.dev.labels.word_counts
-    swept = SWEPT * min(WORDS, DOCUMENTS * int(dev.mean())) * 2 * len(SHARES)  # by each sweep, at most
-    encoded = int(job.data.labels.word_counts.sum() + 3 * dev.sum()) + sweeps * swept
+    usual, most = min(WORDS, DOCUMENTS * float(dev.mean())), int(dev.sum())
+    swept = sum(min(times * usual, most) for times in sweeps) * 2 * len(SHARES)  # at most
+    encoded = int(job.data.labels.word_counts.sum() + 3 * dev.sum() + swept)
     how = {
         "device": str(encoder.device),
         "threads": torch.get_num_threads(),

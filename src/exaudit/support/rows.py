@@ -16,7 +16,7 @@ from exaudit.errors import SupportError
 from exaudit.support.projection import Projection
 from exaudit.support.vector_file import VectorFile
 
-__all__ = ["Fetch", "Rows", "Sketches", "as_tensor"]
+__all__ = ["Fetch", "Rows", "Sketches"]
 
 STEP = 4096  # rows sketched at once
 FEW = 4096  # rows whose sketches are kept even if they are as long as the vectors: made anew, they are most of a search
@@ -183,7 +183,7 @@ class Rows:
         return torch.from_numpy(self._file.read(some.start, some.stop)).to(self._device)
 
     def _hold(self, vectors: NDArray[Any]) -> None:
-        held = as_tensor(vectors)
+        held = _as_tensor(vectors)
         self._vectors = held if self._stream else held.to(self._device)
 
     def _check_finite(self, some: slice, error: Tensor) -> None:
@@ -194,7 +194,7 @@ class Rows:
                 raise SupportError(f"row {row} of the support set holds a number that is not finite")
 
 
-def as_tensor(array: NDArray[Any]) -> Tensor:
+def _as_tensor(array: NDArray[Any]) -> Tensor:
     """The same memory as a tensor, to be read only."""
     with warnings.catch_warnings():  # torch warns of arrays that cannot be written
         warnings.simplefilter("ignore", UserWarning)

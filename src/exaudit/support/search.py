@@ -11,6 +11,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -34,7 +35,7 @@ from exaudit.support.products import (
     least,
 )
 from exaudit.support.projection import Projection, Sketch
-from exaudit.support.rows import Fetch, Rows, Sketches, as_tensor
+from exaudit.support.rows import Fetch, Rows, Sketches
 
 __all__ = ["ExactSearch", "as_distances", "checked_queries", "not_finite"]
 
@@ -130,11 +131,16 @@ class ExactSearch:
         """The same with the squared distances that the order is made by: they are those of any other search, to the
         last bit, so that what several searches found can be put in order."""
         queries = checked_queries(queries, k, self.width, len(self))
+        self._fitted()
+        find = partial(self._nearest, torch.from_numpy(queries), k)
+        small = self._device.type == "cpu" and len(queries) * len(self) * self.width <= SMALL
+        return on_one_core(find) if small else find()
+
+    def _nearest(self, queries: Tensor, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         measured = np.empty((len(queries), k), dtype=np.float64)
         rows = np.empty((len(queries), k), dtype=np.int64)
         projection = self._fitted()
-        small = len(queries) * len(self) * self.width <= SMALL
-        with torch.inference_mode(), _full_precision_sums(), on_one_core(small):
+        with torch.inference_mode(), _full_precision_sums():
             live = torch.from_numpy(self._live).to(self._device)
             size = SEEDS[self._device.type]
             seeds = torch.from_numpy(self._sample(size)).to(self._device)  # (s,) ascending
@@ -143,7 +149,7 @@ class ExactSearch:
 
             @torch.inference_mode()  # of the thread that does it
             def find(some: slice) -> None:
-                asked = as_tensor(queries[some]).to(self._device)  # (Q, M)
+                asked = queries[some].to(self._device)  # (Q, M)
                 finite = asked.isfinite().all(dim=1)
                 if not bool(finite.all()):
                     raise not_finite(some.start + int((~finite).nonzero()[0]))
@@ -397,7 +403,7 @@ def _full_precision_sums() -> Iterator[None]:
 
 def checked_queries(queries: NDArray[Any], k: int, width: int, rows: int) -> NDArray[np.float32]:
     """Queries (N, M) for the k nearest of so many rows of a width, or a SupportError that says what does not fit."""
-    queries = np.ascontiguousarray(queries, dtype=np.float32)
+    queries = np.require(queries, np.float32, ["C", "W"])  # torch warns of arrays that cannot be written
     if queries.ndim != 2 or queries.shape[1] != width:
         raise SupportError(
             f"queries of shape {queries.shape} do not fit a support set of {width} numbers a vector; "
