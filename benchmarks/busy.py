@@ -46,10 +46,10 @@ def main() -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     workers = {name: Worker(options.size, added) for name, added in ENVIRONMENTS.items()}
     times: dict[tuple[str, int, str], list[float]] = {}
-    for _ in range(options.rounds):
+    for turn in range(options.rounds):
         for count in COMPETITORS:
             with competitors(count):
-                for name, worker in workers.items():
+                for name, worker in list(workers.items())[:: 1 if turn % 2 else -1]:  # no one is always first
                     for verb, seconds in worker.run().items():
                         times.setdefault((name, count, verb), []).append(seconds)
     for worker in workers.values():

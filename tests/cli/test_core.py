@@ -178,6 +178,16 @@ def test_cache_is_used_shown_and_cleared(
     assert not list(cache.rglob("*.safetensors"))
 
 
+def test_a_cache_without_a_name_is_none(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = tiny_bert(tmp_path / "bert")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    arguments = ["train", str(data / "reviews.train.csv"), "--encoder", str(encoder), "--cache", ""]
+    small = ["--filters", "8", "--vocabulary", "0", "--epochs", "1"]
+    assert run([*arguments, *small, "--out", "model"]) == 0
+    assert [p.name for p in Path().iterdir()] == ["model"]
+
+
 def test_wrong_files_and_options_get_one_line(
     data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from exaudit.errors import SettingError, SupportError
 from exaudit.support import projection as projection_module
 from exaudit.support import search as search_module
 from exaudit.support.autotune import choose_projection
+from exaudit.support.projection import fast_dtype
 from exaudit.support.search import ExactSearch
 from exaudit.support.vector_file import VectorFile
 
@@ -365,3 +366,12 @@ def test_a_number_that_is_not_finite_is_told_by_its_place_whichever_thread_finds
     queries[777, 3] = np.nan
     with pytest.raises(SupportError, match="query 777 "):
         ExactSearch(vectors, directions=8).search(queries, 4)
+
+
+@pytest.mark.parametrize(("has", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_what_the_hardware_has_tells_the_type_not_a_clock(
+    monkeypatch: pytest.MonkeyPatch, has: bool, dtype: torch.dtype
+) -> None:
+    monkeypatch.setattr("exaudit.support.projection.has_bfloat16", lambda device: has)
+    assert fast_dtype(torch.device("cpu")) == dtype
+    assert fast_dtype(torch.device("cuda")) == torch.bfloat16

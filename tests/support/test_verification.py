@@ -95,6 +95,28 @@ def test_in_the_background_of_a_whole_set(stored: LanceSupportSet, monkeypatch: 
     assert stored._assured.keys() == {0, 1, 2}
 
 
+def test_a_program_that_ends_stops_it(stored: LanceSupportSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left to itself, Python ends the thread within a library, which aborts the process now and then."""
+    monkeypatch.setattr(verification, "_AT_ONCE", 0)
+    monkeypatch.setattr(verification, "_DOCUMENTS", 1)
+    monkeypatch.setattr(verification, "_ending", threading.Event())
+    begun, compared = threading.Event(), []
+
+    def slow(_: LanceSupportSet, numbers: np.ndarray, vectors: np.ndarray) -> None:
+        compared.append(len(numbers))
+        begun.set()
+        assert verification._ending.wait(10)
+
+    monkeypatch.setattr(LanceSupportSet, "assure", slow)
+    found = Verification(stored, stored.exemplars().vectors)
+    assert begun.wait(10)
+    verification._end()
+    assert compared == [1]  # of three documents
+    assert not verification._running
+    with pytest.raises(SupportError, match="ended before all of it was compared"):
+        found.wait()
+
+
 def test_no_error_passes_for_success(stored: LanceSupportSet, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise IndexError("somewhere")

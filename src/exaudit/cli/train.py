@@ -85,7 +85,10 @@ def train(
         ),
     ] = "auto",
     cache: Annotated[
-        Path | None, typer.Option(help="Folder of the feature cache.", rich_help_panel=ENCODER)
+        str | None,
+        typer.Option(
+            help="Folder of the feature cache; '' keeps none.", metavar="<path>", rich_help_panel=ENCODER
+        ),
     ] = None,
     filters: Annotated[int, typer.Option(help="Filters of each width (M).", rich_help_panel=HEAD)] = 1000,
     widths: Annotated[
@@ -204,7 +207,7 @@ def train(
         seed=seed,
         device=device,
         precision=precision,
-        cache=None if cache is None else str(cache),
+        cache=cache,
     )
     _refuse_what_has_no_effect(context, settings, overwrite=overwrite)
     work = _work_folder(out, resume=resume, overwrite=overwrite)

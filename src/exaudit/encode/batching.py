@@ -11,7 +11,7 @@ from exaudit.encode.reading import few_sizes
 
 __all__ = ["by_length", "evenly"]
 
-SMALL = 256  # pieces: where each thread would have fewer, all of them are quicker together
+SMALL = 32  # pieces: where each thread would have fewer, one is as good as all of them
 
 
 def by_length(lengths: Ints, window: int, extra: int, budget: int) -> Iterator[Ints]:

@@ -17,13 +17,13 @@ bfloat16 doubles the speed of the product where the hardware has it; the errors 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 from torch import Tensor
+
+from exaudit._device import has_bfloat16
 
 __all__ = ["ALIGNED", "Projection", "Sketch", "fast_dtype", "principal_directions"]
 
@@ -118,20 +118,10 @@ def principal_directions(sample: Tensor, mean: Tensor) -> Tensor:
     return leading
 
 
-@cache
 def fast_dtype(device: torch.device) -> torch.dtype:
-    """bfloat16 where its matrix product beats float32's, as measured once; some CPUs only emulate it."""
-    if device.type == "cuda":
-        return torch.bfloat16
-    seconds = dict.fromkeys((torch.float32, torch.bfloat16), math.inf)
-    for _ in range(3):
-        for dtype in seconds:
-            left, right = torch.ones(512, 256, dtype=dtype), torch.ones(256, 512, dtype=dtype)
-            torch.mm(left[:32], right)
-            start = time.process_time()  # whatever else the machine is busy with
-            torch.mm(left, right)
-            seconds[dtype] = min(seconds[dtype], time.process_time() - start)
-    return min(seconds, key=lambda dtype: seconds[dtype])
+    """bfloat16 where its matrix product beats float32's; some CPUs only emulate it. What the hardware has, not what a
+    clock says: sketches are saved for one type, and a slip of the clock would have them made again."""
+    return torch.bfloat16 if device.type == "cuda" or has_bfloat16(device) else torch.float32
 
 
 def _parts(norm: Tensor, dtype: torch.dtype) -> Tensor:

@@ -2,10 +2,15 @@
 
 Small sets are compared at once. A large one takes seconds (SHA-256 reads some 0.9 GB a second on one core), so it is
 compared in the background, and answers that are given meanwhile say so.
+
+A program that ends meanwhile does not wait for all of it. But Python ends such a thread in the middle of whatever it
+does, and where that is a library's C++, the whole process is aborted; so it is told to stop, and stops at the next
+documents.
 """
 
 from __future__ import annotations
 
+import atexit
 import threading
 
 import numpy as np
@@ -20,6 +25,16 @@ __all__ = ["Verification"]
 _AT_ONCE = 64 << 20  # bytes of vectors that are compared before the first answer
 _DOCUMENTS = 256  # compared at a time
 
+_running: set[threading.Thread] = set()
+_ending = threading.Event()
+
+
+@atexit.register
+def _end() -> None:
+    _ending.set()
+    for thread in list(_running):
+        thread.join()
+
 
 class Verification:
     """Of all live documents of a set, given their vectors (n, M) end to end as they were read."""
@@ -33,7 +48,9 @@ class Verification:
         elif vectors.nbytes <= _AT_ONCE:
             self._run()
         else:
-            threading.Thread(target=self._run, name="exaudit verification", daemon=True).start()
+            thread = threading.Thread(target=self._run, name="exaudit verification", daemon=True)
+            _running.add(thread)
+            thread.start()
 
     @property
     def done(self) -> bool:
@@ -56,6 +73,8 @@ class Verification:
         ends = np.cumsum(lengths, dtype=np.int64)
         try:
             for first in range(0, len(numbers), _DOCUMENTS):
+                if _ending.is_set():
+                    raise SupportError(f"{support.where}: the program ended before all of it was compared")
                 last = min(first + _DOCUMENTS, len(numbers))
                 start = int(ends[first] - lengths[first])
                 support.assure(numbers[first:last], self._vectors[start : int(ends[last - 1])])
@@ -67,3 +86,4 @@ class Verification:
         finally:
             del self._vectors
             self._done.set()
+            _running.discard(threading.current_thread())
