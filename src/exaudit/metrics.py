@@ -150,16 +150,19 @@ def likely_offset(
     expected, and those of all are the true ones.
 
     guesses : how likely each one is to be true; where that is not known, several guesses, each as good as the others.
+        The geometric mean over them counts: to lose half of what one guess promises weighs as much as with any other,
+        however much that is.
     """
     order = np.argsort(-scores, kind="stable")
     scores = np.asarray(scores, np.float64)[order]
-    f, said = np.zeros(len(scores)), np.arange(1, len(scores) + 1)
+    log_f, said = np.zeros(len(scores)), np.arange(1, len(scores) + 1)
     for chances in guesses:
         hits = np.cumsum(np.asarray(chances, np.float64)[order])
-        f += hits / (beta**2 * hits[-1] + said)
+        with np.errstate(divide="ignore"):  # no hits at all
+            log_f += np.log(hits / (beta**2 * hits[-1] + said))
     below = np.append(scores[1:], scores[-1] - 2.0)
-    f[below == scores] = -1  # a boundary cannot stand between equal scores
-    best = int(f.argmax())
+    log_f[below == scores] = -np.inf  # a boundary cannot stand between equal scores
+    best = int(log_f.argmax())
     middle = (scores[best] + below[best]) / 2
     return float(middle if middle < scores[best] else below[best])
 

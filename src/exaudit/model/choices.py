@@ -20,6 +20,8 @@ from exaudit.model.sweep import EFFECTS, Sweep
 __all__ = ["BETAS", "Known", "Scores", "choices", "negative_boundary"]
 
 BETAS = {"f1": 1.0, "f0.5": 0.5}
+# The share of words of a document that may carry the label unseen: where few are needed, and where dozens are.
+HIDDEN, HIDDEN_AMONG_MANY = 0.3, 0.5
 
 Scores = Sequence[NDArray[np.floating]]
 
@@ -38,10 +40,10 @@ class Known:
 def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
     """Boundaries of the words for `f1` and `f0.5`, by document labels alone; None where these tell too little.
 
-    Scores are weighed by how sure their document is. Where a few words decide documents, the boundary is just below
-    these (`exaudit.model.sweep`). Else it is where the F-score to be expected is highest. How likely a word is to carry
-    the label is told by its score where a head learnt words one by one, whose scores are log-odds; else by how much
-    more common such words are in documents of the class (`exaudit.model.excess`).
+    Scores are weighed by how sure their document is. Where a head learnt words one by one, its scores are log-odds, and
+    the boundary goes where the F-score to be expected is highest. Else two estimates are made of it: by the words that
+    decisions need (`exaudit.model.sweep`), and by how much more common words are in documents of the class
+    (`exaudit.model.excess`).
     """
     if known.truth.all() or not known.truth.any():
         return None
@@ -52,7 +54,7 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
     if word_odds:
         found = {name: tuple(_expected(own, name) for own in words.T) for name in BETAS}
     else:
-        by_class = _by_erasure(known, weighed) or _by_excess(known, words)
+        by_class = _by_erasure_and_excess(known, weighed)
         if by_class is None:
             return None
         found = by_class
@@ -63,36 +65,62 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
     }
 
 
-def _by_erasure(known: Known, weighed: Scores) -> dict[str, tuple[float, ...]] | None:
-    """None where documents still look like their class without the words that they need most: what a decision needs is
-    then not all that speaks for it. Where they do not, words that are merely more common beside those that decide, as
-    the neighbours of a cue are, speak for nothing."""
+def _by_erasure_and_excess(known: Known, weighed: Scores) -> dict[str, tuple[float, ...]] | None:
+    """Between erasure and excess. Erasure finds the words that decisions need, and misses those that say the same once
+    more. Excess finds words that are more common in documents of the class, and takes the neighbours of a cue for cues.
+    The boundary is half way between them where all words that decisions need are there on account of the class, and
+    nearer to excess the fewer of them are. Excess decides alone where it takes dozens of words to change what documents
+    look like: what a decision needs is then a small part of what speaks for it."""
+    words, shown = np.concatenate(weighed), _shown(known)  # (W, K) each
     sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
-    if sweep is None or not sweep.decides:
+    if sweep is None or not sweep.few:
+        return _by_excess(words, shown, _of_class(known), HIDDEN_AMONG_MANY)
+    erasure = {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
+    excess = _by_excess(words, shown, _of_class(known), min(HIDDEN, sweep.left))
+    if excess is None:
+        return erasure
+    needed = (words > erasure["f0.5"]) & _of_class(known)  # (W, K)
+    part = (shown * needed).sum(0) / np.maximum(needed.sum(0), 1) / 2  # (K,)
+    return {name: tuple((part * erasure[name] + (1 - part) * excess[name]).tolist()) for name in BETAS}
+
+
+def _by_excess(
+    words: NDArray[np.floating],
+    shown: NDArray[np.float64],
+    of_class: NDArray[np.bool_],
+    hidden: float,
+) -> dict[str, tuple[float, ...]] | None:
+    """For words (W, K) that are weighed. None where no word shows in any class.
+
+    hidden : the largest share of words of documents of a class that may carry the label without showing it.
+    """
+    classes = np.flatnonzero(shown.any(0)).tolist()
+    if not classes:
         return None
-    return {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
+    found = {}
+    for name, beta in BETAS.items():
+        own = [excess_boundary(words[:, k], shown[:, k], of_class[:, k], beta, hidden) for k in classes]
+        every = np.full(words.shape[1], np.median(own))  # (K,)
+        every[classes] = own
+        found[name] = tuple(every.tolist())
+    return found
 
 
-def _by_excess(known: Known, words: NDArray[np.floating]) -> dict[str, tuple[float, ...]] | None:
-    """For words (W, K) that are weighed. None where no word shows in any class."""
-    plain = np.concatenate(known.scores)  # (W, K)
-    of_class = np.repeat(np.asarray(known.truth) > 0, [len(own) for own in known.scores], axis=0)  # (W, K)
+def _shown(known: Known) -> NDArray[np.float64]:
+    """How likely each word is to be there on account of each class (W, K); 0 in documents of others."""
+    plain, of_class = np.concatenate(known.scores), _of_class(known)  # (W, K) each
     idle = _idle_scores(known.eraser.head)  # (K,)
-    found: dict[str, dict[int, float]] = {name: {} for name in BETAS}
+    shown = np.zeros(plain.shape)
     for k, mine in enumerate(of_class.T):
-        if mine.all() or not mine.any():
-            continue
-        excess = Excess.of(plain[:, k], mine, idle=float(idle[k]), documents=len(known.scores))
-        shown = np.where(mine, excess.part(plain[:, k]), 0.0)  # (W,)
-        if shown.any():
-            for name, beta in BETAS.items():
-                found[name][k] = excess_boundary(words[:, k], shown, mine, beta)
-    if not any(found.values()):
-        return None
-    return {
-        name: tuple(own.get(k, float(np.median(list(own.values())))) for k in range(len(idle)))
-        for name, own in found.items()
-    }
+        if mine.any() and not mine.all():
+            excess = Excess.of(plain[:, k], mine, idle=float(idle[k]), documents=len(known.scores))
+            shown[mine, k] = excess.part(plain[mine, k])
+    return shown
+
+
+def _of_class(known: Known) -> NDArray[np.bool_]:
+    """Whether each word is of a document of each class (W, K)."""
+    return np.repeat(np.asarray(known.truth) > 0, [len(own) for own in known.scores], axis=0)
 
 
 def _expected(log_odds: NDArray[np.floating], name: str) -> float:

@@ -5,9 +5,10 @@ one score in documents of the class, those are there on account of it that excee
 (`Excess`). Words that no filter chose say nothing: they are what "alike" is measured by.
 
 These are the words that show. People may count more words than show: all of a phrase, say. How many is nowhere to be
-seen in the labels of documents, so all shares below a half are held possible (`GUESSES`), and the boundary goes where
-the F-score is highest on average over these. Where the scores tell the words apart, that is just below the words
-that show; where they tell little, F1 is best served by most words of a document of the class.
+seen in the labels of documents, so all shares up to a given one are held equally possible, and the boundary goes where
+the F-score is highest on average over these; on geometric average, which loses sight of none of them. Where the scores
+tell the words apart, that is just below the words that show; where they tell little, F1 is best served by many words
+of a document of the class.
 """
 
 from __future__ import annotations
@@ -25,10 +26,7 @@ __all__ = ["GUESSES", "Excess", "excess_boundary"]
 
 BINS = 200  # of scores, with as many words in each
 ALIKE = 1e-4  # scores that differ by less are the same
-_STEPS = 20
-# The part of the words of documents of the class that carry the label without showing it: a share below a half, by
-# Jeffreys' prior of a share, which holds small ones more likely.
-GUESSES: tuple[float, ...] = tuple((np.sin((np.arange(_STEPS) + 0.5) / _STEPS * np.pi / 4) ** 2).tolist())
+GUESSES = 20  # shares that are tried
 
 
 @dataclass(frozen=True)
@@ -81,9 +79,13 @@ class Excess:
 
 
 def excess_boundary(
-    weighed: NDArray[np.floating], shown: NDArray[np.float64], of_class: NDArray[np.bool_], beta: float
+    weighed: NDArray[np.floating],
+    shown: NDArray[np.float64],
+    of_class: NDArray[np.bool_],
+    beta: float,
+    most: float,
 ) -> float:
-    """The boundary of words (W,) with the highest F_beta to be expected.
+    """The boundary of words (W,) with the highest F_beta to be expected (`exaudit.metrics.likely_offset`).
 
     Parameters
     ----------
@@ -93,10 +95,12 @@ def excess_boundary(
         How likely a word is to be there on account of the class; 0 in documents of others.
     of_class
         Whether it is of a document of the class.
+    most
+        The largest share of words of documents of the class that may carry the label without showing it.
     """
 
     def chances() -> Iterator[NDArray[np.float64]]:
-        for guess in GUESSES:
-            yield shown + (of_class - shown) * guess
+        for guess in range(GUESSES):
+            yield shown + (of_class - shown) * most * (guess + 0.5) / GUESSES
 
     return likely_offset(weighed, chances(), beta)

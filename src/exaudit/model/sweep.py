@@ -18,17 +18,20 @@ from numpy.typing import NDArray
 from exaudit.data.document import Document
 from exaudit.model.erasure import Eraser
 
-__all__ = ["EFFECTS", "Sweep"]
+__all__ = ["ALL", "EFFECTS", "Sweep"]
 
 # The part of the peak that a boundary is to reach. Words that add little to it are worth flagging where misses count as
-# much as false alarms (f1), and less so where false alarms count more (f0.5).
-EFFECTS = {"f1": 0.98, "f0.5": 0.93}
-SHARES = tuple(np.geomspace(0.004, 0.6, 13).tolist())  # of the words of the documents, erased
+# much as false alarms (f1), and less so where false alarms count more (f0.5). In a long document, the last of the peak
+# takes more words than it is worth.
+EFFECTS = {"f1": 0.95, "f0.5": 0.85}
+ALL = 0.98  # of the peak: the rest is chance
+SHARES = tuple(np.geomspace(0.0005, 0.6, 18).tolist())  # of the words of the documents, erased
 DOCUMENTS, WORDS = 120, 12_000  # read twice at every step, at most
 PAST = 0.8  # of the peak: where the gain falls below, the peak is behind
 # Of the way to documents without the class, by which words beat random ones:
 LEAST = 0.1  # less, and they tell nothing
-MOST = 0.7  # more, and they decide
+MOST = 1.5  # more, and they speak for something else
+FEW = 20  # words of a document that have all the effect: more, and others say the same
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Sweep:
 
     boundaries: NDArray[np.float64]  # (S, K) above which that share of words lies, for each class
     effects: NDArray[np.float64]  # (S,) as parts of the peak, rising up to it
+    erased: NDArray[np.float64]  # (S,) words of a document, on average
     peak: float  # of the way to documents without the class, by which outputs fall further than for random words
 
     @classmethod
@@ -51,7 +55,7 @@ class Sweep:
         sign: int = 1,
         times: int = 1,
     ) -> Sweep | None:
-        """None where no document has a class, or none lacks it.
+        """None where no document has a class, or none lacks it, or where outputs do not tell the ones from the others.
 
         Parameters
         ----------
@@ -75,8 +79,10 @@ class Sweep:
         boundaries[:, absent] = np.median(boundaries[:, classes], 1, keepdims=True)
         pairs = _drawn(of_class & filled[:, None], [len(own) for own in scores], times)
         mine = [documents[i] for i, _ in pairs]
-        whole = float(np.mean([outputs[i, k] for i, k in pairs]))
-        without = float(outputs[~of_class].mean())
+        with_class, without = np.array([outputs[i, k] for i, k in pairs]), outputs[~of_class]
+        way = float(with_class.mean() - without.mean())
+        if way <= 2 * np.sqrt(sum(own.var() / len(own) for own in (with_class, without))):  # standard errors
+            return None
         draws = np.random.default_rng(0)
         orders = [draws.permutation(len(scores[i])) for i, _ in pairs]  # in which random words go
         strongest = [
@@ -88,12 +94,15 @@ class Sweep:
             [np.mean([own[k] for own, (_, k) in zip(step, pairs, strict=True)]) for step in read], (2, -1)
         )  # (S,) each
         gained = sign * (control - left)  # (S,)
-        behind = np.flatnonzero(gained < PAST * np.maximum.accumulate(gained))
+        top = np.maximum.accumulate(gained)
+        behind = np.flatnonzero((gained < PAST * top) & (top >= LEAST * way))  # less is no peak, but chance
         if len(behind):
             gained = gained[: behind[0] + 1]
-        way = np.maximum.accumulate(np.maximum(gained, 0.0)) / max(whole - without, 1e-6)  # (S,)
-        peak = float(way[-1])
-        return cls(boundaries[: len(way)], way / max(peak, 1e-6), peak)
+        gained = np.maximum.accumulate(np.maximum(gained, 0.0))  # (S,)
+        peak = float(gained[-1])
+        erased = np.array([np.mean([own.sum() for own in step]) for step in strongest])  # (S,)
+        some = slice(len(gained))
+        return cls(boundaries[some], gained / max(peak, 1e-6), erased[some], peak / way)
 
     @property
     def tells(self) -> bool:
@@ -101,9 +110,20 @@ class Sweep:
         return self.peak >= LEAST
 
     @property
-    def decides(self) -> bool:
-        """Whether documents without these words look like those without the class."""
-        return self.peak >= MOST
+    def left(self) -> float:
+        """Of the way to documents without the class, the part that they do not go without these words."""
+        return max(0.0, 1.0 - self.peak)
+
+    @property
+    def few(self) -> bool:
+        """Whether few words of a document have all the effect that words have, be it decided without them or not. Where
+        it takes dozens, others say the same, and erasing does not tell which."""
+        return self.tells and self.peak <= MOST and self.needed <= FEW
+
+    @property
+    def needed(self) -> float:
+        """Words of a document, on average, that have all the effect."""
+        return float(np.interp(ALL, self.effects, self.erased))
 
     def boundary(self, effect: float) -> tuple[float, ...]:
         """Where erasing the words above first has this effect, for each class."""

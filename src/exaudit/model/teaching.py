@@ -35,7 +35,7 @@ from exaudit.model.erasure import Eraser
 from exaudit.model.job import Job, Trained
 from exaudit.model.parts import upper_layers
 from exaudit.model.pretraining import pretrained, words_changed
-from exaudit.model.sweep import EFFECTS, Sweep
+from exaudit.model.sweep import ALL, Sweep
 from exaudit.model.tuning import SWEPT, Tuned, course_of, tune_or_resume, tuning_config
 
 __all__ = ["Merit", "taught"]
@@ -128,7 +128,7 @@ def _needed(job: Job, encoder: Transformer, head: Head, dev: LabelledFeatures) -
     )  # all lessons rest on it
     if sweep is None or not sweep.tells:
         return np.asarray(idle)
-    return np.asarray(np.maximum(np.array(sweep.boundary(EFFECTS["f1"]), np.float32), idle))
+    return np.asarray(np.maximum(np.array(sweep.boundary(ALL), np.float32), idle))
 
 
 @dataclass(frozen=True)
