@@ -106,12 +106,13 @@ def test_save_and_load_give_the_same_bits(trained: Labeler, tmp_path: Path) -> N
     assert "epoch kept" in card
 
 
-def test_the_record_tells_what_evaluate_would(trained: Labeler) -> None:
-    dev = reviews(80)[60:]
+def test_the_record_tells_what_evaluate_would(bert: Path) -> None:
+    train, dev = reviews(80)[:60], reviews(80)[60:]
+    # where the encoder is rounded, so is the head in labelling: a word at the boundary may be decided otherwise
+    trained = tiny_labeler(encoder=str(bert), precision="float32").fit(train, dev=dev)
     evaluation = Evaluation.of(trained.label(dev), trained.model_.labels)
     assert trained.model_.record["dev"]["document"] == pytest.approx(evaluation.document_metrics())
-    # where the encoder is rounded, so is the head in labelling: a word at the boundary may be decided otherwise
-    assert trained.model_.record["dev"]["token"] == pytest.approx(evaluation.token_metrics(), abs=5e-3)
+    assert trained.model_.record["dev"]["token"] == pytest.approx(evaluation.token_metrics())
 
 
 def test_label_json_maps_back_to_the_text(trained: Labeler) -> None:
