@@ -87,6 +87,8 @@ def measure(work: Path, verb: Verb, size: int) -> dict[str, float]:
         run(["train", sample(work, HELD_OUT, "train"), "-o", f"{work}/model", "--epochs", "2", "--cache", ""])
     if verb.name == "train":
         shutil.rmtree(work / "features", ignore_errors=True)
+    if verb.name == "support build":  # what is built already is not built again
+        shutil.rmtree(work / f"support-{size}", ignore_errors=True)
     arguments = verb.command(work, size)  # which makes what the command needs
     seconds, cpu, peak = run(arguments)
     return {
