@@ -159,6 +159,17 @@ def test_between_erasure_and_excess(
         assert found[name] == pytest.approx((part * erasure + (1 - part) * excess[name][0],))
 
 
+def test_where_no_word_shows_erasure_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Additive({"cue": [8.0], "the": [0.0], "not": [-1.0]})
+    documents, scores, outputs = made(model, ["the " * 30 + "cue"] * 10 + ["the " * 30 + "not"] * 10)
+    truth = np.array([[1]] * 10 + [[0]] * 10)
+    monkeypatch.setattr(choices, "_shown", lambda known: np.zeros((20 * 31, 1)))
+    found = _by_erasure_and_excess(Known(model, documents, scores, outputs, truth), scores)  # type: ignore[arg-type]
+    sweep = Sweep.over(model, documents, scores, outputs, truth)  # type: ignore[arg-type]
+    assert sweep is not None
+    assert found == {name: sweep.boundary(effect) for name, effect in EFFECTS.items()}
+
+
 def test_erasing_that_changes_nothing_tells_nothing() -> None:
     model = Additive({"a": [0.0], "b": [0.0]}, floor=3.0)
     documents, scores, _ = made(model, ["a b a"] * 4)
