@@ -79,14 +79,14 @@ def test_a_clear_cue_is_flagged_alone() -> None:
         assert f_at(excess_boundary(scores, parts, of_class, beta, 0.3), scores, true, beta) > 0.97
 
 
-def test_where_scores_tell_little_f1_takes_many_words_of_the_class() -> None:
+def test_where_scores_tell_little_f1_takes_most_words_of_the_class() -> None:
     (scores, of_class), true = drawn(20_000, carriers=0.2, apart=0.2, hidden=0.4)
     weighed = scores - 10.0 * ~of_class  # the documents are known for sure
     parts = shown((scores, of_class))
     f1, f05 = (excess_boundary(weighed, parts, of_class, beta, 0.5) for beta in (1.0, 0.5))
     best = max(f_at(b, weighed, true, 1.0) for b in np.quantile(weighed, np.linspace(0, 1, 400)))
-    assert f_at(f1, weighed, true, 1.0) > 0.8 * best
-    assert (weighed[of_class] > f1).mean() > 0.25
+    assert f_at(f1, weighed, true, 1.0) > 0.95 * best
+    assert (weighed[of_class] > f1).mean() > 0.5
     assert not (weighed[~of_class] > f1).any()
     assert f05 >= f1
 

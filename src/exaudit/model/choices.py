@@ -71,15 +71,15 @@ def _by_erasure_and_excess(known: Known, weighed: Scores) -> dict[str, tuple[flo
     The boundary is half way between them where all words that decisions need are there on account of the class, and
     nearer to excess the fewer of them are. Excess decides alone where it takes dozens of words to change what documents
     look like: what a decision needs is then a small part of what speaks for it."""
-    words, shown = np.concatenate(weighed), _shown(known)  # (W, K) each
+    words, shown, of_class = np.concatenate(weighed), _shown(known), _of_class(known)  # (W, K) each
     sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
     if sweep is None or not sweep.few:
-        return _by_excess(words, shown, _of_class(known), HIDDEN_AMONG_MANY)
+        return _by_excess(words, shown, of_class, HIDDEN_AMONG_MANY)
     erasure = {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
-    excess = _by_excess(words, shown, _of_class(known), min(HIDDEN, sweep.left))
+    excess = _by_excess(words, shown, of_class, min(HIDDEN, sweep.left))
     if excess is None:
         return erasure
-    needed = (words > erasure["f0.5"]) & _of_class(known)  # (W, K)
+    needed = (words > erasure["f0.5"]) & of_class  # (W, K)
     part = (shown * needed).sum(0) / np.maximum(needed.sum(0), 1) / 2  # (K,)
     return {name: tuple((part * erasure[name] + (1 - part) * excess[name]).tolist()) for name in BETAS}
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from exaudit.metrics import likely_offset, rising_rates
 
-__all__ = ["GUESSES", "Excess", "excess_boundary"]
+__all__ = ["Excess", "excess_boundary"]
 
 BINS = 200  # of scores, with as many words in each
 ALIKE = 1e-4  # scores that differ by less are the same
