@@ -10,6 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from exaudit._side_by_side import on_one_core
 from exaudit.support.projection import NORM_COLUMNS, Projection, fast_dtype, principal_directions
 
 __all__ = ["choose_projection"]
@@ -90,33 +91,41 @@ def _looseness(turned: Tensor, options: list[int]) -> list[float]:
 def _timings(sample: Tensor, dtype: torch.dtype) -> tuple[float, float]:
     """Seconds for one column of the product of a query and a row, and for one exact distance of such a pair."""
     gpu, width = sample.device.type == "cuda", 192
-    # A GPU must have enough to do to be timed. A CPU has pairs in its cache here; when it searches, they come from all
-    # over the memory and are sorted among those found so far, which takes about ten times as long.
-    count, queries, pairs, misses = (16384, 16384, 1 << 16, 1) if gpu else (2048, 1024, 512, 10)
+    # A GPU must have enough to do to be timed. A CPU takes about one and a half times as long for rows from all over the
+    # memory as for those of a sample, and twice as many come within reach as a sample tells.
+    count, queries, pairs, dearer = (16384, 16384, 1 << 16, 1) if gpu else (2048, 1024, 512, 3)
     left = torch.ones(count, width, dtype=dtype, device=sample.device)
     right = torch.ones(width, queries, dtype=dtype, device=sample.device)
     product = _best_of(lambda: torch.mm(left, right), sample.device)
-    rows = sample if gpu else sample[:512]
-    order = torch.randint(len(rows), (2, pairs), device=sample.device)
-    one, other = (rows[some] for some in order)  # memory that is there already: to ask for it may take longer
+    draws = torch.Generator(sample.device).manual_seed(0)
+    one, other = sample[:pairs].clone(), sample[:pairs].clone()  # to ask for memory may take longer than to use it
 
+    @torch.inference_mode()  # of the thread that does it
     def distances() -> Tensor:
-        torch.index_select(rows, 0, order[0], out=one)
-        torch.index_select(rows, 0, order[1], out=other)
+        place = torch.randint(len(sample), (2, pairs), generator=draws, device=sample.device)  # others each time
+        torch.index_select(sample, 0, place[0], out=one)
+        torch.index_select(sample, 0, place[1], out=other)
         return one.sub_(other).square_().sum(dim=1)
 
-    return product / (count * width * queries), misses * _best_of(distances, sample.device) / pairs
+    return product / (count * width * queries), dearer * _best_of(distances, sample.device) / pairs
 
 
 def _best_of(work: Callable[[], Any], device: torch.device) -> float:
-    """Seconds of some work, alone on the machine: on a CPU it is the processor's time, for others may share it."""
-    gpu = device.type == "cuda"
-    clock = time.perf_counter if gpu else time.process_time
+    """Seconds of some work, alone on the machine: on a CPU it is the time of one core, for others may share it."""
+    if device.type == "cpu":
+        return on_one_core(lambda: _least(work, time.thread_time))
+
+    def waited() -> None:
+        work()
+        torch.cuda.synchronize(device)
+
+    return _least(waited, time.perf_counter)
+
+
+def _least(work: Callable[[], Any], clock: Callable[[], float]) -> float:
     best = math.inf
     for _ in range(12):
         start = clock()
         work()
-        if gpu:
-            torch.cuda.synchronize(device)
         best = min(best, clock() - start)
     return best
