@@ -91,7 +91,7 @@ def _looseness(turned: Tensor, options: list[int]) -> list[float]:
 def _timings(sample: Tensor, dtype: torch.dtype) -> tuple[float, float]:
     """Seconds for one column of the product of a query and a row, and for one exact distance of such a pair."""
     gpu, width = sample.device.type == "cuda", 192
-    # A GPU must have enough to do to be timed. A CPU takes about one and a half times as long for rows from all over the
+    # A GPU must have enough to do to be timed. A CPU takes some one and a half times as long for rows from all over the
     # memory as for those of a sample, and twice as many come within reach as a sample tells.
     count, queries, pairs, dearer = (16384, 16384, 1 << 16, 1) if gpu else (2048, 1024, 512, 3)
     left = torch.ones(count, width, dtype=dtype, device=sample.device)
