@@ -98,11 +98,16 @@ def _timings(sample: Tensor, dtype: torch.dtype) -> tuple[float, float]:
     right = torch.ones(width, queries, dtype=dtype, device=sample.device)
     product = _best_of(lambda: torch.mm(left, right), sample.device)
     draws = torch.Generator(sample.device).manual_seed(0)
-    one, other = sample[:pairs].clone(), sample[:pairs].clone()  # to ask for memory may take longer than to use it
+    one, other = (
+        sample[:pairs].clone(),
+        sample[:pairs].clone(),
+    )  # to ask for memory may take longer than to use it
 
     @torch.inference_mode()  # of the thread that does it
     def distances() -> Tensor:
-        place = torch.randint(len(sample), (2, pairs), generator=draws, device=sample.device)  # others each time
+        place = torch.randint(
+            len(sample), (2, pairs), generator=draws, device=sample.device
+        )  # others each time
         torch.index_select(sample, 0, place[0], out=one)
         torch.index_select(sample, 0, place[1], out=other)
         return one.sub_(other).square_().sum(dim=1)
