@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaudit.encode.attention import ALIKE, attend, attend_packed, groups_of
+from exaudit.encode.attention import ALIKE, LONG, attend, attend_packed, groups_of
 
 LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=12)
 
@@ -37,3 +37,10 @@ def test_each_text_attends_to_itself_alone(lengths: list[int], in_order: bool) -
     weights = torch.randn_like(alone)
     for mine, expected in zip(*(torch.autograd.grad(o, parts, weights) for o in (ours, alone)), strict=True):
         torch.testing.assert_close(mine, expected)
+
+
+def test_on_a_cpu_only_short_texts_have_dropout_in_their_attention() -> None:
+    torch.manual_seed(0)
+    for length, dropped in ((LONG, True), (LONG + 1, False)):
+        parts = [torch.randn(1, length, 2, 3) for _ in range(3)]
+        assert torch.equal(attend(*parts, 0.5, None), attend(*parts, 0.0, None)) == (not dropped)

@@ -253,6 +253,18 @@ def test_only_the_embeddings_of_what_is_tuned_on_are_tuned(tiny: Tiny, tmp_path:
     torch.testing.assert_close(moved, torch.from_numpy(np.isin(np.arange(len(whole)), used)).float())
 
 
+def test_what_is_tuned_on_tells_its_lengths_and_how_much_goes_at_once(tiny: Tiny) -> None:
+    few, all_layers = (
+        Transformer.load(tiny("bert-uncased"), layers=layers, device="cpu") for layers in ((1,), (3,))
+    )
+    with few.tunable(DOCUMENTS) as features:
+        packed = features.packed(range(len(DOCUMENTS)))
+        assert features.lengths.tolist() == packed.bounds.diff().tolist()
+        at_once = features.at_once
+    with all_layers.tunable(DOCUMENTS) as features:
+        assert at_once == pytest.approx(3 * features.at_once, rel=1e-3)  # three layers need as much more each
+
+
 def test_fingerprint_follows_the_files(tiny: Tiny, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tiny("bert-uncased"), copy)

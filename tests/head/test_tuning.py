@@ -21,7 +21,7 @@ from exaudit.head.course import Course
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import disagreement
 from exaudit.head.network import Head, HeadConfig
-from exaudit.head.tuning import TuningConfig, _loss, _order, tune
+from exaudit.head.tuning import TuningConfig, _add_gradients, _loss, _order, _parts, tune
 
 
 def test_without_groups_the_order_is_a_plain_permutation() -> None:
@@ -65,8 +65,9 @@ class Letters:
 
 
 class LettersRead:
-    def __init__(self, encoder: Letters, token_lists: Sequence[Sequence[str]]) -> None:
-        self.encoder, self.token_lists = encoder, token_lists
+    def __init__(self, encoder: Letters, token_lists: Sequence[Sequence[str]], at_once: int = 99) -> None:
+        self.encoder, self.token_lists, self.at_once = encoder, token_lists, at_once
+        self.lengths = np.array([len(tokens) for tokens in token_lists])
 
     def __len__(self) -> int:
         return len(self.token_lists)
@@ -140,6 +141,39 @@ def test_with_dropout_disagreement_is_added(loss: str) -> None:
         expected += disagreement(tokens[:9], tokens[9:]).item()
     assert expected > 1e-4
     assert total(3.0) - total(1.0) == pytest.approx(2 * expected, rel=1e-3)
+
+
+# -- in parts -----------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=20), st.integers(1, 40))
+def test_parts_are_all_documents_in_order_and_as_large_as_may_be(lengths: list[int], most: int) -> None:
+    parts = list(_parts(range(len(lengths)), np.array(lengths), most))
+    assert [i for part in parts for i in part] == list(range(len(lengths)))
+    sizes = [sum(lengths[i] for i in part) for part in parts]
+    assert all(size <= most or len(part) == 1 for size, part in zip(sizes, parts, strict=True))
+    assert all(
+        size + lengths[after[0]] > most for size, after in zip(sizes, parts[1:], strict=False)
+    )  # or it would have been in the part before
+
+
+@pytest.mark.parametrize("loss", ["document", "token", "document+token", "document+min-max"])
+@pytest.mark.parametrize("agreement", [0.0, 1.0])
+def test_the_gradients_of_parts_are_those_of_the_batch(loss: str, agreement: float) -> None:
+    found = []
+    for at_once, readings in ((99, 1), (6, 2 if agreement else 1)):
+        encoder, head = Letters(0.0), head_with(0.0, "none" if "token" in loss else "max")
+        features = LettersRead(encoder, TEXTS, at_once * readings)
+        config = TuningConfig(loss=loss, agreement=agreement)
+        total = _add_gradients(head, letters(encoder), features, [3, 0, 2, 1], config, torch.Generator())
+        weights = [*encoder.module.parameters(), *head.parameters()]
+        found.append((total, [weight.grad for weight in weights], [n // readings for n in encoder.calls]))
+    (whole, expected, _), (parts, ours, calls) = found
+    assert calls == [1, 3]  # 4 letters, then 3 + 2 + 1
+    torch.testing.assert_close(parts, whole)
+    assert not parts.requires_grad
+    for mine, theirs in zip(ours, expected, strict=True):
+        torch.testing.assert_close(mine, theirs)
 
 
 def test_tuning_learns_letters() -> None:

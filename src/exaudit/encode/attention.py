@@ -16,12 +16,19 @@ from exaudit._arrays import ranges
 __all__ = ["Attend", "Group", "attend", "attend_packed", "groups_of"]
 
 ALIKE = 1.5  # times as long, at most: texts that are padded to the same length
+LONG = 128  # pieces of a text
 
 Attend = Callable[[Tensor, Tensor, Tensor, float], Tensor]  # query, key, value (..., L, H, E / H) and dropout
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, dropout: float, seen: Tensor | None) -> Tensor:
-    """All (B, L, H, E / H). `seen` (B, 1, L, L) is false for padding."""
+    """All (B, L, H, E / H). `seen` (B, 1, L, L) is false for padding.
+
+    On a CPU, long texts go without dropout here: torch has no fused kernel with it, and the attention of every piece to
+    every other would be held several times over, most of the time and of the memory that tuning takes.
+    """
+    if query.device.type == "cpu" and query.shape[1] > LONG:
+        dropout = 0.0
     q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)  # (B, H, L, E / H)
     return scaled_dot_product_attention(q, k, v, attn_mask=seen, dropout_p=dropout).transpose(1, 2)
 

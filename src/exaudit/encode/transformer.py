@@ -43,6 +43,10 @@ _PIECES_PER_PACK = {
     "cpu": 1024
 }  # of a batch to be tuned on; a GPU, waiting for kernels to start, is quicker whole
 _UNPADDED = 4096  # of such a batch without padding
+_HELD = {"cpu": 2e9, "cuda": 12e9}  # bytes of what gradients need, while the encoder is tuned
+_HELD_PER_UNIT = (
+    100  # of them for a piece and each of its hidden units, in all layers; 95 to 104 were measured
+)
 _FEW = 64  # pieces to read, a sentence or two: with a second core MiniLM is a tenth quicker
 
 Result = TypeVar("Result")
@@ -391,6 +395,18 @@ class OnTheFlyFeatures:
 
     def __len__(self) -> int:
         return len(self.pieces.lengths)
+
+    @property
+    def lengths(self) -> Ints:
+        """The pieces of each document (D,)."""
+        return self.pieces.lengths
+
+    @property
+    def at_once(self) -> int:
+        """How many pieces should be in memory together, with all that their gradients need."""
+        encoder = self.encoder
+        units = encoder.module.config.num_hidden_layers * encoder.hidden
+        return int(_HELD.get(encoder.device.type, _HELD["cpu"]) // (_HELD_PER_UNIT * units))
 
     def packed(self, indices: Sequence[int]) -> Packed:
         """One batch in the given order; differentiable while the encoder trains."""

@@ -5,14 +5,16 @@ thrown away. AdamW with a linear warm-up and decay, one rate for the encoder and
 
 Every batch is read twice (unless `agreement` is 0), under other dropout, and what the two readings disagree on is a
 loss of its own (R-Drop): few documents are otherwise soon known by heart.
+
+A step on long documents may need more memory than there is: their gradients are then added up part by part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +32,18 @@ from exaudit.head.training import check_finite
 __all__ = ["TunableEncoder", "TuningConfig", "tune"]
 
 
+class TunableFeatures(DocumentFeatures, Protocol):
+    """What tuning needs of `exaudit.encode.transformer.OnTheFlyFeatures`."""
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """The pieces of each document (D,)."""
+
+    @property
+    def at_once(self) -> int:
+        """How many pieces should be in memory together, with all that their gradients need."""
+
+
 class TunableEncoder(Protocol):
     """What tuning needs of `exaudit.encode.transformer.Transformer`."""
 
@@ -38,7 +52,7 @@ class TunableEncoder(Protocol):
     @property
     def dtype(self) -> str: ...
 
-    def tunable(self, token_lists: Sequence[Sequence[str]]) -> AbstractContextManager[DocumentFeatures]: ...
+    def tunable(self, token_lists: Sequence[Sequence[str]]) -> AbstractContextManager[TunableFeatures]: ...
 
 
 @dataclass(frozen=True)
@@ -103,7 +117,7 @@ def tune(
         optimizer = _optimizer(encoder.module, head, config)
         schedule = _schedule(optimizer, -(-len(data) // config.batch_size) * config.epochs, config)
         for epoch in range(1, config.epochs + 1):
-            loss = _epoch(encoder, head, data, config, optimizer, schedule, epoch, groups, course)
+            loss = _epoch(encoder, head, data, features, config, optimizer, schedule, epoch, groups, course)
             if report is not None:
                 report({"tuning_epoch": epoch, "loss": loss})
     encoder.module.eval()
@@ -115,6 +129,7 @@ def _epoch(
     encoder: TunableEncoder,
     head: Head,
     data: LabelledFeatures,
+    features: TunableFeatures,
     config: TuningConfig,
     optimizer: torch.optim.AdamW,
     schedule: torch.optim.lr_scheduler.LambdaLR,
@@ -133,12 +148,10 @@ def _epoch(
             indices = order[start : start + config.batch_size]
             optimizer.zero_grad()
             with rounded_products(device, encoder.dtype):
-                loss = _loss(head, data, indices.tolist(), config, generator)
-                loss.backward()  # type: ignore[no-untyped-call]
+                losses.append(_add_gradients(head, data, features, indices.tolist(), config, generator))
             nn.utils.clip_grad_norm_(weights, config.clip)
             optimizer.step()
             schedule.step()
-            losses.append(loss.detach())
             words = config.readings * int(data.word_counts[indices].sum())
             course.step(words, wait=losses[-1].item)
             bar.update(words)
@@ -158,12 +171,50 @@ def _order(draws: np.random.Generator, count: int, groups: Sequence[str] | None)
     return np.concatenate([np.array(parts[i], np.int64) for i in draws.permutation(len(parts))])
 
 
+def _add_gradients(
+    head: Head,
+    data: LabelledFeatures,
+    features: TunableFeatures,
+    indices: Sequence[int],
+    config: TuningConfig,
+    generator: torch.Generator,
+) -> torch.Tensor:
+    """The loss of a batch, whose gradients are added to those of the weights: in parts, if need be."""
+    lengths, losses = features.lengths, []
+    pieces = max(1, int(lengths[indices].sum()))
+    for part in _parts(indices, lengths, features.at_once // config.readings):
+        shares = Shares(len(part) / len(indices), int(lengths[part].sum()) / pieces)
+        loss = _loss(head, data, part, config, generator, shares)
+        loss.backward()  # type: ignore[no-untyped-call]
+        losses.append(loss.detach())
+    return torch.stack(losses).sum()
+
+
+def _parts(indices: Sequence[int], lengths: npt.NDArray[np.int64], most: int) -> Iterator[list[int]]:
+    """Documents one after another, as many at a time as have `most` pieces; one at least."""
+    part: list[int] = []
+    for i in indices:
+        if part and lengths[[*part, i]].sum() > most:
+            yield part
+            part = []
+        part.append(i)
+    yield part
+
+
+class Shares(NamedTuple):
+    """What a part has of its batch: losses are means, some over documents and some over pieces."""
+
+    documents: float
+    pieces: float
+
+
 def _loss(
     head: Head,
     data: LabelledFeatures,
     indices: Sequence[int],
     config: TuningConfig,
     generator: torch.Generator,
+    shares: Shares = Shares(1.0, 1.0),  # noqa: B008 (it never changes)
 ) -> torch.Tensor:
     if config.agreement:
         indices = [*indices, *indices]
@@ -173,16 +224,17 @@ def _loss(
     scores = class_scores(contributions, head.config.outputs)  # s+- (T, K)
     terms = []
     if config.agreement and "document" in config.losses:
-        terms.append(config.agreement * disagreement(*class_scores(logits, head.config.outputs).chunk(2)))
+        apart = disagreement(*class_scores(logits, head.config.outputs).chunk(2))
+        terms.append(shares.documents * config.agreement * apart)
     if config.agreement and "token" in config.losses:
-        terms.append(config.agreement * disagreement(*scores.chunk(2)))
+        terms.append(shares.pieces * config.agreement * disagreement(*scores.chunk(2)))
     if "document" in config.losses:
-        terms.append(document_loss(logits, targets))
+        terms.append(shares.documents * document_loss(logits, targets))
     if "min-max" in config.losses:
         of_class = torch.from_numpy(data.class_targets(head.config.classes)[list(indices)])  # (B, K)
-        terms.append(min_max_loss(batch, scores, of_class.to(batch.device)))
+        terms.append(shares.documents * min_max_loss(batch, scores, of_class.to(batch.device)))
     if "token" in config.losses:
-        terms.append(token_loss(scores, data.piece_targets(batch, indices)))
+        terms.append(shares.pieces * token_loss(scores, data.piece_targets(batch, indices)))
     return torch.stack(terms).sum()
 
 
