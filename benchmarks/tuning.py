@@ -5,6 +5,7 @@ speedup            seconds of a tuning step (both readings, forward and backward
                    embeddings that occur alone, in `precision`. Teacher's and student's steps, added up.
 without_rounding   the same in float32
 two_readings_cost  seconds of a step that reads the batch twice, over one that reads it once, both as they are now
+long_texts         seconds of a step on texts of some 450 words with dropout in the attention, over those of now
 quality            with --seeds: of models trained in float32 and in bfloat16, the same otherwise, average precision and
                    F0.5 of the words, and F1 of the documents, in per cent, mean and every seed
 
@@ -18,11 +19,14 @@ import argparse
 import json
 import statistics
 import time
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 
+import exaudit.encode.attention as attention
 import exaudit.head.tuning as tuning
 from exaudit._device import pick_precision
 from exaudit.benchmark.task import Task, read_tasks, sample_task
@@ -36,6 +40,7 @@ from exaudit.head.tuning import TuningConfig, tune
 from exaudit.model.settings import Settings
 from exaudit.model.train import train
 
+JOINED = 40  # sentences of a long text
 PRECISION = pick_precision("auto", torch.device("cpu"))
 WAYS: dict[str, dict[str, Any]] = {
     "padded": {"plain": False},
@@ -68,13 +73,8 @@ def main() -> None:
 
 def steps(documents: int, turns: int) -> dict[str, Any]:
     """How long steps take."""
-    lists = [document.tokens for document in sample_documents("learner", documents, seed=1)]
-    labels = LabelledFeatures(
-        Features.of_words([]),
-        np.array([len(tokens) for tokens in lists]),
-        np.arange(len(lists)) % 2,
-        [np.arange(len(tokens))[:, None] % 2 for tokens in lists],
-    )
+    sentences = [document.tokens for document in sample_documents("learner", documents, seed=1)]
+    texts = [list(chain(*sentences[i : i + JOINED])) for i in range(0, len(sentences), JOINED)]
     fused = tuning._optimizer
 
     def plain(*arguments: Any) -> torch.optim.AdamW:
@@ -83,7 +83,13 @@ def steps(documents: int, turns: int) -> dict[str, Any]:
             group["fused"] = False
         return optimizer
 
-    def seconds(way: str, agreement: float = 1.0) -> float:
+    def seconds(way: str, agreement: float = 1.0, lists: Sequence[Sequence[str]] = sentences) -> float:
+        labels = LabelledFeatures(
+            Features.of_words([]),
+            np.array([len(tokens) for tokens in lists]),
+            np.arange(len(lists)) % 2,
+            [np.arange(len(tokens))[:, None] % 2 for tokens in lists],
+        )
         total = 0.0
         tuning._optimizer = plain if way == "padded" else fused
         for layers, pool, loss in STAGES.values():
@@ -95,16 +101,22 @@ def steps(documents: int, turns: int) -> dict[str, Any]:
             total += time.perf_counter() - began
         return total
 
-    times: dict[str, list[float]] = {name: [] for name in (*WAYS, "once")}
+    times: dict[str, list[float]] = {name: [] for name in (*WAYS, "once", "long", "dropped")}
+    kept = attention.LONG
     for _ in range(turns):
         for name in WAYS:
             times[name].append(seconds(name))
         times["once"].append(seconds("now", 0.0))
-    padded, plain_, now, once = (statistics.median(own) for own in times.values())
+        times["long"].append(seconds("now", lists=texts))
+        attention.LONG = 10**6
+        times["dropped"].append(seconds("now", lists=texts))
+        attention.LONG = kept
+    padded, plain_, now, once, long, dropped = (statistics.median(own) for own in times.values())
     return {
         "speedup": round(padded / now, 2),
         "without_rounding": round(padded / plain_, 2),
         "two_readings_cost": round(now / once, 2),
+        "long_texts": round(dropped / long, 2),
         "precision": PRECISION,
         "threads": torch.get_num_threads(),
     }

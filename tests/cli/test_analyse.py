@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import random
 import shutil
@@ -285,6 +286,9 @@ def test_report_with_all_evidence(folder: Path, audited: Path, tmp_path: Path) -
     data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert len(data["exemplars"]) == 3
     assert {"approximation", "admitted tokens", "tokens, K-NN"} <= set(data["reliability"])
+    assert data["words"][0].startswith("words: ")
+    for line in data["words"]:  # the same as on the page
+        assert html.escape(line[1:]).replace("&#x27;", "&#39;") in text
 
 
 def test_report_marks_the_exemplars_documents_as_they_are_now(

@@ -130,6 +130,20 @@ def test_tables_columns_and_positive(data: Path, tmp_path: Path, capsys: pytest.
     assert load_model(tmp_path / "other", device="cpu").labels.names == ("spam", "ham")
 
 
+def test_dev_documents_of_one_class_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        f'{{"text": "good day {i}", "label": "pos"}}\n{{"text": "bad day {i}", "label": "neg"}}\n'
+        for i in range(20)
+    ]
+    (tmp_path / "train.jsonl").write_text("".join(lines))
+    (tmp_path / "dev.jsonl").write_text("".join(f'{{"text": "bad {i}", "label": "neg"}}\n' for i in range(5)))
+    train = ["train", str(tmp_path / "train.jsonl"), *SMALL, "--out", str(tmp_path / "m")]
+    assert run([*train, "--dev", str(tmp_path / "dev.jsonl")]) == 0
+    assert "warning: all dev documents are of class 'neg'" in capsys.readouterr().err
+    assert run([*train, "--overwrite"]) == 0
+    assert "all dev documents" not in capsys.readouterr().err
+
+
 def test_boundary_is_stored_and_put_back(data: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for by in ("tokens", "documents"):
         file = str(data / "learner.dev.tsv")

@@ -27,7 +27,12 @@ def test_suggest_then_mark_then_boundary(work: Path, capsys: pytest.CaptureFixtu
     assert "exaudit boundary model FILE" in told.err
     before = load_model(Path("model"), device="cpu")
     assert run(["boundary", "model", "mark.jsonl"]) == 1
-    assert "mark.jsonl:1: 12 of 12 documents are not marked yet" in capsys.readouterr().err
+    assert f"mark.jsonl:1: document '{lines[0]['id']}' is not marked yet" in capsys.readouterr().err
+    assert run(["boundary", "model", "mark.jsonl", "--by", "documents"]) == 1
+    assert (
+        run(["evaluate", "model", "mark.jsonl"]) == 1
+    )  # the model's own labels would be compared with themselves
+    assert capsys.readouterr().err.count("is not marked yet ('marked' is false)") == 2
     truth = {
         line["id"]: line for line in map(json.loads, Path("reviews.train.jsonl").read_text().splitlines())
     }
@@ -64,7 +69,37 @@ def test_suggest_writes_words_on_lines_or_to_standard_output(
     Path("done.conll").write_text(
         "\n".join(lines).replace("marked = false", "marked = true").replace("\t0", "\t1")
     )
-    assert "on 3 marked documents" in cli("boundary", "model", "done.conll")
+    told = cli("boundary", "model", "done.conll")
+    assert "3 documents are too few to tell how well it does; mark more" in told
+    assert "(0" not in told  # no interval
+
+
+def test_suggest_never_writes_over_what_a_person_has_marked(
+    work: Path, cli: Verb, fails: Callable[..., str]
+) -> None:
+    for name, before, after in (
+        ("mark.jsonl", '"marked": false', '"marked": true'),
+        ("mark.conll", "# marked = false", "# marked = true"),
+    ):
+        cli("suggest", "model", "reviews.dev.jsonl", "-n", "3", "--out", name)
+        cli("suggest", "model", "reviews.dev.jsonl", "-n", "2", "--out", name)  # nobody has marked it yet
+        marked = Path(name).read_text().replace(before, after, 1)
+        assert marked != Path(name).read_text()
+        Path(name).write_text(marked)
+        told = fails("suggest", "model", "reviews.dev.jsonl", "-n", "2", "--out", name)
+        assert f"{name} has documents whose words a person has marked; write to another file" in told
+        assert Path(name).read_text() == marked
+
+
+def test_documents_of_one_class_set_no_boundary(work: Path, fails: Callable[..., str]) -> None:
+    before = Path("model/model.json").read_bytes()
+    lines = Path("reviews.dev.jsonl").read_text().splitlines()
+    for label in ("positive", "negative"):
+        own = [line for line in lines if json.loads(line)["label"] == label]
+        Path("alike.jsonl").write_text("\n".join(own))
+        told = fails("boundary", "model", "alike.jsonl", "--by", "documents")
+        assert f"these documents ({len(own)}) tell too little: give some of every class" in told
+    assert Path("model/model.json").read_bytes() == before
 
 
 def test_bad_requests_get_one_line(work: Path, fails: Callable[..., str]) -> None:

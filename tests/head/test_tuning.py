@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +18,14 @@ from torch import nn
 
 from exaudit._device import rounded_products
 from exaudit.encode.packed import Packed
-from exaudit.errors import SettingError
+from exaudit.errors import ModelWarning, SettingError
+from exaudit.head import tuning_state
 from exaudit.head.course import Course
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.losses import disagreement
 from exaudit.head.network import Head, HeadConfig
 from exaudit.head.tuning import TuningConfig, _add_gradients, _loss, _order, _parts, tune
+from exaudit.head.tuning_state import TuningCheckpoint
 
 
 def test_without_groups_the_order_is_a_plain_permutation() -> None:
@@ -232,3 +236,65 @@ def test_a_step_in_bfloat16_is_close_to_one_in_float32(pool: str) -> None:
     assert rounded == pytest.approx(full, rel=0.01)
     assert rounded != full  # it did round
     assert (close - exact).norm() < 0.03 * exact.norm()
+
+
+# -- stopped ------------------------------------------------------------------------------------------------
+
+
+def tuned_letters(
+    path: Path | None, *, resume: bool = False, stop: int | None = None, identity: str = "letters"
+) -> tuple[list[int], list[torch.Tensor]]:
+    """The epochs that were run, and the weights in the end."""
+    encoder, head, epochs = Letters(0.3), head_with(0.3), []
+    checkpoint = None if path is None else TuningCheckpoint(path, identity, resume)
+
+    def report(record: dict[str, Any]) -> None:
+        epochs.append(record["tuning_epoch"])
+        if record["tuning_epoch"] == stop:
+            raise KeyboardInterrupt
+
+    config = TuningConfig(epochs=6, batch_size=2, learning_rate=1e-2)
+    with nullcontext() if stop is None else pytest.raises(KeyboardInterrupt):
+        tune(encoder, head, TEXTS, letters(encoder), config, checkpoint=checkpoint, report=report)
+    weights = [*encoder.module.parameters(), *head.parameters()]
+    return epochs, [weight.detach().clone() for weight in weights]
+
+
+def test_tuning_that_was_stopped_goes_on_as_if_it_had_not_been(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning_state, "SECONDS", 0.0)
+    path = tmp_path / "epochs.safetensors"
+    _, whole = tuned_letters(None)
+    assert tuned_letters(path, stop=4)[0] == [1, 2, 3, 4]
+    torch.randn(7)  # what others draw in between
+    epochs, resumed = tuned_letters(path, resume=True)
+    assert epochs == [4, 5, 6]  # the fourth was stopped before it was kept
+    for mine, expected in zip(resumed, whole, strict=True):
+        assert torch.equal(mine, expected)
+
+
+@pytest.mark.parametrize("how", ["another run", "no resume", "damaged"])
+def test_tuning_starts_anew_where_it_cannot_go_on(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning_state, "SECONDS", 0.0)
+    path = tmp_path / "epochs.safetensors"
+    tuned_letters(path, stop=4)
+    if how == "damaged":
+        data = bytearray(path.read_bytes())
+        data[-3] ^= 1
+        path.write_bytes(data)
+    warned = pytest.warns(ModelWarning, match="damaged") if how == "damaged" else nullcontext()
+    with warned:
+        epochs, weights = tuned_letters(
+            path, resume=how != "no resume", identity="others" if how == "another run" else "letters"
+        )
+    assert epochs == [1, 2, 3, 4, 5, 6]
+    for mine, expected in zip(weights, tuned_letters(None)[1], strict=True):
+        assert torch.equal(mine, expected)
+
+
+def test_quick_epochs_leave_no_checkpoint(tmp_path: Path) -> None:
+    tuned_letters(tmp_path / "epochs.safetensors")
+    assert list(tmp_path.iterdir()) == []

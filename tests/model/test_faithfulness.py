@@ -109,7 +109,7 @@ def test_the_counts_of_many_classes_are_those_made_by_hand(several: bool) -> Non
         expected = by_hand(model, dev, k)
         assert {key: getattr(own, key) for key in expected} == expected
     assert said(model)[0].startswith("words: ")
-    assert "(mean of 3 classes)" in said(model)[0]
+    assert "(3 classes taken together)" in said(model)[0]
 
 
 def test_where_the_largest_word_decides_and_each_stands_alone_nothing_else_can() -> None:

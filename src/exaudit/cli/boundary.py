@@ -72,8 +72,13 @@ def boundary(
 
 def _known(record: dict[str, Any], k: int) -> str:
     """What the marked documents tell of a class: each figure with its 95% interval."""
-    if record["known"][k] is None:
+    if record["known"][k] is None and not record["marked_words"][k]:
         return "no word is marked with it, so its boundary stays where it was"
+    if record["known"][k] is None:
+        count = record["documents"]
+        return (
+            f"{count} document{' is' if count == 1 else 's are'} too few to tell how well it does; mark more"
+        )
     names = {"f": f"F{record['beta']:g}", "precision": "precision", "recall": "recall"}
     figures = [
         f"{names[name]} {value:.2f} ({low:.2f} to {high:.2f})"

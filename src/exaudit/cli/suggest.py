@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,8 @@ from exaudit.cli.options import Device, Encoder, Model, say, with_notes
 from exaudit.cli.reading import Reading, reads
 
 __all__ = ["suggest"]
+
+BY_HAND = re.compile(r'"marked": *true|^# marked = true', re.MULTILINE | re.IGNORECASE)
 
 
 @reads
@@ -54,6 +57,8 @@ def suggest(
     if count < 1:
         raise SettingError(f"`count` is {count}; it must be 1 or more")
     check_output(out, model, file, reading.token_labels)
+    if out is not None and out.is_file() and BY_HAND.search(out.read_text("utf-8", errors="replace")):
+        raise SettingError(f"{out} has documents whose words a person has marked; write to another file")
     documents = reading.read(file)
     loaded = load_model(model, device=device, encoder=encoder)
     chosen = suggest(loaded, with_notes(loaded, documents), count, seed=seed)
@@ -66,8 +71,9 @@ def suggest(
         say(f"{one.scores.document.id}: {one.why}")
     if len(chosen) < count:
         say(f"the pool has only {len(chosen):,} documents that are not much alike")
+    separator = " --label-separator '|'" if as_ == "conll" and loaded.labels.kind == "multilabel" else ""
     where = "them" if out is None or str(out) == "-" else str(out)
     say(
         f"{len(chosen):,} of {len(documents):,} documents chosen; correct the labels of their words in {where}, set "
-        f"marked to true, then: exaudit boundary {model} FILE"
+        f"marked to true, then: exaudit boundary {model} FILE{separator}"
     )

@@ -220,6 +220,15 @@ def train(
     say(
         f"{len(documents):,} documents for training, {len(held_out) if held_out else 'a tenth of them'} for dev"
     )
+    if (
+        held_out
+        and len({str(document.label) for document in held_out}) == 1
+        and held_out[0].label is not None
+    ):
+        say(
+            f"warning: all dev documents are of class {held_out[0].label!r}, so they cannot tell which epoch is best, "
+            "nor where the boundaries belong; give some of every class"
+        )
     if note := _note_on_language(encoder, start, documents):
         say(f"note: {note}; choose another with `encoder`")
     if ray is not None or workers is not None:

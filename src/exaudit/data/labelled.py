@@ -9,9 +9,10 @@ from exaudit.data.document import Document
 from exaudit.data.notes import Notes, Problem
 from exaudit.errors import DataError
 
-__all__ = ["labelled"]
+__all__ = ["MARKED", "awaits_marks", "labelled"]
 
 NO_LABEL = "a document has no label"
+MARKED = "marked"  # of what `exaudit suggest` writes: whether a person has been over the words
 NOTED = 5  # spellings that are noted one by one
 
 
@@ -19,11 +20,18 @@ def labelled(
     documents: Iterator[Document], notes: Notes, *, need_labels: bool, skip_unlabelled: bool
 ) -> Iterator[Document]:
     """The documents. Those without a label are left out with `skip_unlabelled`; else, where labels are needed, they are
-    counted to the end of the file, and an error."""
+    counted to the end of the file, and an error. So is a document whose words a person has yet to go over."""
     missing = Problem(NO_LABEL, is_error=True)
     total, others = 0, ""
     for document in documents:
         total += 1
+        if need_labels and awaits_marks(document):
+            raise DataError(
+                f"document {document.id!r} is not marked yet ({MARKED!r} is false), so its token labels are the "
+                "model's own; correct these, then set it to true",
+                notes.path,
+                document.line or None,
+            )
         notes.spellings.add(document.label)
         if document.label is None and document.token_labels is None and (need_labels or skip_unlabelled):
             missing.add(document.line)
@@ -37,6 +45,12 @@ def labelled(
     if missing.count and (missing.count == total or not skip_unlabelled):
         raise _error(missing, total, others, notes)
     _tell_spellings(notes)
+
+
+def awaits_marks(document: Document) -> bool:
+    """Whether its token labels are a model's, for a person to correct (`exaudit suggest`)."""
+    told = document.meta.get(MARKED, "true").strip().casefold()
+    return document.token_labels is not None and told in ("false", "0", "no")
 
 
 def _error(missing: Problem, total: int, others: str, notes: Notes) -> DataError:

@@ -151,7 +151,7 @@ def _document(
         raise FieldError(
             "the token labels do not fit the tokens",
             f"{len(labels)} labels for {len(tokens)} tokens",
-            "give one label per token (beside a text without `tokens`: per word between white space)",
+            "give one label per token (beside a text without tokens: per word between white space)",
         )
     token_labels = None if labels is None else tuple(labels)
     return Document(id_ or str(number), text, tuple(tokens), label, token_labels, meta, line, starts)

@@ -28,6 +28,7 @@ from exaudit.head.labelled import DocumentFeatures, LabelledFeatures
 from exaudit.head.losses import disagreement, document_loss, min_max_loss, token_loss
 from exaudit.head.network import Head, class_scores
 from exaudit.head.training import check_finite
+from exaudit.head.tuning_state import TuningCheckpoint, TuningState
 
 __all__ = ["TunableEncoder", "TuningConfig", "tune"]
 
@@ -98,6 +99,7 @@ def tune(
     *,
     groups: Sequence[str] | None = None,
     course: Course | None = None,
+    checkpoint: TuningCheckpoint | None = None,
     report: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
     """Tune encoder and head in place. `labelled` gives the labels; its features are not read.
@@ -105,6 +107,7 @@ def tune(
     groups : documents of one group come one after another, so mostly in one batch: what an original and its
         revision share then pulls both ways and cancels, and what sets them apart is left.
     course : what this is a part of, to be told of every step.
+    checkpoint : where a run that is stopped finds what it has done.
     """
     course = course or Course(config.work(labelled.word_counts))
     course.begin()
@@ -116,10 +119,15 @@ def tune(
         data = replace(labelled, features=features)
         optimizer = _optimizer(encoder.module, head, config)
         schedule = _schedule(optimizer, -(-len(data) // config.batch_size) * config.epochs, config)
-        for epoch in range(1, config.epochs + 1):
+        state = TuningState(encoder.module, head, optimizer, schedule)
+        done = 0 if checkpoint is None else state.restore(checkpoint)
+        course.skip(config.work(labelled.word_counts) // config.epochs * done)
+        for epoch in range(1 + done, config.epochs + 1):
             loss = _epoch(encoder, head, data, features, config, optimizer, schedule, epoch, groups, course)
             if report is not None:
                 report({"tuning_epoch": epoch, "loss": loss})
+            if checkpoint is not None and checkpoint.is_due:
+                state.save(checkpoint, epoch)
     encoder.module.eval()
     head.eval()
     head.sparse_gradients = True

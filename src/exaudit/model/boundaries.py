@@ -19,7 +19,7 @@ from exaudit.metrics import best_offset, stable_offset
 from exaudit.model.choices import BETAS, Known, Scores, choices, negative_boundary
 from exaudit.model.erasure import Eraser
 from exaudit.model.job import Job, Trained
-from exaudit.model.marked import marked_boundary
+from exaudit.model.marked import check_marked, marked_boundary
 from exaudit.model.model import Model
 from exaudit.model.scores import TokenScores
 
@@ -114,6 +114,7 @@ def with_boundary(
         raise SettingError(
             f"`beta` is {beta}; it must be above 0 (0.5 prefers precision, 1 weighs both alike)"
         )
+    check_marked(documents)
     model = replace(model, smoothing=())
     if by == "tokens":
         marked = marked_boundary(model, documents, beta, start_before_marking(model, beta))
@@ -126,6 +127,12 @@ def with_boundary(
             "a boundary by the labels of documents needs such labels in every document, and some have none"
         )
     if by == "documents":  # one word decides, whatever the document as a whole looks like
+        of_class = np.array(truth) > 0  # (D, K)
+        if not (of_class.any(0) & ~of_class.all(0)).any():
+            raise DataError(
+                f"these documents ({len(documents):,}) tell too little: give some of every class, so that they can be "
+                "told apart"
+            )
         model = replace(model, confidence=None)
     views = [scores.views for scores in model.iter_label(documents)]
     if by in BETAS:
@@ -180,8 +187,8 @@ def _by_choices(
     found = choices(known, word_odds=model.head.config.pool == "none")
     if found is None:
         raise DataError(
-            f"{len(documents)} documents tell too little: give some of every class, and of some length, so that "
-            "words can be seen to differ between them"
+            f"these documents ({len(documents):,}) tell too little: give some of every class, and of some length, so "
+            "that words can be seen to differ between them"
         )
     return _with_chosen(model, found, by)
 

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exaudit.data.document import Document
+from exaudit.data.labelled import MARKED, awaits_marks
 from exaudit.errors import DataError
 from exaudit.model.model import Model
 from exaudit.model.scores import running_mean
 
 __all__ = [
-    "MARKED", "STANDS_FOR", "marked_boundary", "marked_measures", "marked_offset", "marked_smoothing", "smoothed",
+    "STANDS_FOR", "check_marked", "marked_boundary", "marked_measures", "marked_offset", "marked_smoothing", "smoothed",
 ]  # fmt: skip
 
 PRIOR = 10  # marked words of a class that weigh as much as the boundary that the model had before
@@ -33,9 +34,8 @@ INTERVAL_DRAWS = 1000
 FOLDS = 10
 WIDTHS = (3, 7, 15)  # of smoothing, in words, that are tried
 CHANCE = 0.01  # at most, that a width which is taken is no better than none
-# Fields of the documents that `exaudit suggest` writes.
-MARKED = "marked"  # whether a person has been over the words
-STANDS_FOR = "stands_for"  # how many documents of the pool it was drawn for
+STANDS_FOR = "stands_for"  # of what `exaudit suggest` writes: how many documents of the pool it was drawn for
+FEWEST = 5  # documents: of fewer, draws are too much alike to tell how well a boundary is known
 
 Floats = NDArray[np.floating]
 Words = Sequence[NDArray[Any]]  # one array for each document
@@ -48,7 +48,8 @@ def marked_boundary(
     word was marked (`start`), the number of words to average over (`smoothing`), how many words are marked, and what is
     `known` of the boundary. `model` is the one before any word was marked.
 
-    A class that no word is marked with keeps the boundary before, and nothing is known of it.
+    A class that no word is marked with keeps the boundary before, and nothing is known of it; nor is of one that fewer
+    than `FEWEST` documents tell of.
     """
     truth = _truth(model, documents)  # (N, K) each
     weights = _weights(documents)  # (D,)
@@ -68,7 +69,8 @@ def marked_boundary(
         widths.append(width)
         words, before = smoothed(words, before, width)
         boundaries.append(marked_offset(words, marks, before, beta, weights))
-        known.append(marked_measures(words, marks, before, beta, weights) if positive[k] else None)
+        enough = positive[k] and len(documents) >= FEWEST
+        known.append(marked_measures(words, marks, before, beta, weights) if enough else None)
     return {
         "by": "tokens",
         "beta": beta,
@@ -212,14 +214,18 @@ def _truth(model: Model, documents: Sequence[Document]) -> list[NDArray[np.int8]
             "them out",
             line=without[0].line or None if without else None,
         )
-    waiting = [d for d in documents if d.meta.get(MARKED, "true").strip().casefold() in ("false", "0", "no")]
+    return marked
+
+
+def check_marked(documents: Sequence[Document]) -> None:
+    """Refuse documents whose words nobody has been over yet: their labels are the model's own, or made of these."""
+    waiting = [document for document in documents if awaits_marks(document)]
     if waiting:
         raise DataError(
             f"{len(waiting):,} of {len(documents):,} documents are not marked yet ({MARKED!r} is false), so their "
             "token labels are the model's own; correct these, then set it to true",
             line=waiting[0].line or None,
         )
-    return marked
 
 
 def _weights(documents: Sequence[Document]) -> NDArray[np.float64]:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exaudit.data.document import Document, Label
+from exaudit.data.labelled import MARKED
 from exaudit.data.labels import LabelSet
 from exaudit.errors import SettingError
-from exaudit.model.marked import MARKED, STANDS_FOR
+from exaudit.model.marked import STANDS_FOR
 from exaudit.model.model import Model
 from exaudit.model.scores import MultiScores, Scores
 

@@ -32,7 +32,9 @@ def sentences(record: dict[str, Any] | None, boundaries: Sequence[float], names:
     known = [(own, name) for own, name in zip(found, names, strict=True) if own.documents]
     if not known:
         return []
-    whose = f"of class {known[0][1]}" if len(names) == 1 else f"of a class (mean of {len(known)} classes)"
+    whose = (
+        f"of class {known[0][1]}" if len(names) == 1 else f"of a class ({len(known)} classes taken together)"
+    )
     lines = [_summary(_sum(known), whose)]
     for is_doubtful, warning in _DOUBTS:
         bad = [(own, name) for own, name in known if own.decided >= LEAST and is_doubtful(own)]

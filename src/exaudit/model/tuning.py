@@ -28,6 +28,7 @@ from exaudit.head.checkpoint import tensor_checksum
 from exaudit.head.course import Course
 from exaudit.head.network import Head
 from exaudit.head.tuning import TuningConfig, tune
+from exaudit.head.tuning_state import TuningCheckpoint
 from exaudit.model.job import Job
 from exaudit.model.options import Report, RunOptions
 from exaudit.model.split import Split
@@ -96,8 +97,14 @@ def tune_or_resume(
         if not (options.resume and _is_whole(kept, weights, identity)):
             texts = [d.tokens for d in data.documents]
             encoder.learn_shapes()
-            report = _named(options.report, name)
-            tune(encoder, head, texts, data.labels, config, groups=groups, course=course, report=report)
+            stopped = None
+            if options.work is not None:
+                path = options.work / f"{name}_epochs.safetensors"
+                stopped = TuningCheckpoint(path, identity, options.resume)
+            tune(
+                encoder, head, texts, data.labels, config,
+                groups=groups, course=course, checkpoint=stopped, report=_named(options.report, name),
+            )  # fmt: skip
             with folder_beside(kept) as draft:
                 encoder.save(draft)
                 put_folder(draft, kept, replace=True)
@@ -106,6 +113,8 @@ def tune_or_resume(
             checksum = tensor_checksum(tensors, *said.values())
             with replace_file(weights) as beside:  # last: it says all is there
                 save_file(tensors, beside, {**said, "checksum": checksum})
+            if stopped is not None:
+                stopped.remove()
         elif course is not None:
             course.skip(config.work(data.labels.word_counts))
         head.load_state_dict(load_file(weights, device=str(head.weight.device)))

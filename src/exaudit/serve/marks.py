@@ -13,11 +13,12 @@ from pydantic import BaseModel, Field
 
 from exaudit._escape import json_text
 from exaudit.data.document import Document
+from exaudit.data.labelled import MARKED
 from exaudit.errors import DataError
 from exaudit.metrics import Counts
 from exaudit.model.boundaries import with_boundary
 from exaudit.model.folder import update_model
-from exaudit.model.marked import MARKED, STANDS_FOR
+from exaudit.model.marked import STANDS_FOR
 from exaudit.model.scores import Scores
 from exaudit.model.suggestion import Suggestion, choose
 from exaudit.serve.label import Place

@@ -100,6 +100,11 @@ class Answers:
     def has_labels(self) -> bool:
         return all(true_classes(s.document, self.labels) is not None for s in self.labelled)
 
+    def trust(self) -> list[str]:
+        """How far the words can be trusted, as `train` said."""
+        names = [repr(view.positive) for view in self.labels.views]
+        return sentences(self.model.record.get("words"), self.model.word_boundaries, names)
+
     def summary(self) -> list[str]:
         """What was looked at, and whose decisions these are."""
         words = sum(len(s.document.tokens) for s in self.labelled)
@@ -108,9 +113,7 @@ class Answers:
         lines = [f"{count:,} {noun} with {words:,} words, labelled {_choice(self.labels)}."]
         if note := self.model.note_on_length([s.document for s in self.labelled]):
             lines.append(note)
-        names = [repr(view.positive) for view in self.labels.views]
-        told = sentences(self.model.record.get("words"), self.model.word_boundaries, names)
-        lines += [f"{line[0].upper()}{line[1:]}." for line in told]
+        lines += [f"{line[0].upper()}{line[1:]}." for line in self.trust()]
         if self.auditor is None:
             return [*lines, "Decisions are the model's own; there is no support set to check them against."]
         version, size = self.auditor.support.version, len(self.auditor.support)
@@ -186,7 +189,7 @@ def report_page(
 ) -> Page:
     """All of it on one page."""
     sections: list[Section] = []
-    data: dict[str, Any] = {"title": answers.title, "names": _names(answers.labels)}
+    data: dict[str, Any] = {"title": answers.title, "names": _names(answers.labels), "words": answers.trust()}
     if answers.has_labels:
         model = Evaluation.of(map(_as_model, answers.labelled), answers.labels)
         knn = None
