@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -194,6 +195,55 @@ def test_a_package_that_is_missing_leaves_its_method_out(
     assert "lime was left out" in race_markdown(done)
 
 
+def test_where_no_method_is_installed_nothing_is_written(
+    task: Task, settings: RaceSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("lime", "shap"):
+        monkeypatch.setitem(explainers.EXPLAINERS, name, Explainer(explainers.lime, "no_such_package"))
+    with pytest.raises(SettingError, match=r"\(lime, shap\); pip install 'exaudit\[explainers\]'"):
+        race([task], tmp_path / "race", replace(settings, methods=("lime", "shap")))
+    assert not (tmp_path / "race").exists()
+
+
+def test_a_folder_is_read_with_the_results_of_all_runs(
+    raced: tuple[Path, Race], task: Task, settings: RaceSettings, tmp_path: Path
+) -> None:
+    out = tmp_path / "race"
+    shutil.copytree(raced[0], out)
+    done = race([task], out, replace(settings, methods=("attention",)))
+    assert done.methods == ["attention"]
+    left_out = "lime was left out: it is not installed"
+    whole = Race.read(out, Race(done.results, [left_out, "knn was left out: it is not installed"]))
+    assert whole.methods == list(PLAIN)
+    assert whole.notes == [left_out]  # an earlier run had the K-NN
+    assert Race.read(out) == Race(whole.results, [])
+
+    def step(name: str, **changes: Any) -> None:
+        result = whole.results[0] | changes
+        (out / "steps" / f"{name}.json").write_text(json.dumps(result))
+        os.utime(out / "steps" / f"{name}.json", (1, 1))  # older than all others
+
+    about = whole.results[0]["task"]
+    step("seed", seed=1, settings=whole.results[0]["settings"] | {"seed": 1})
+    step("task", task=about | {"name": "another"}, documents=7)
+    both = Race.read(out)
+    assert (both.tasks, both.notes) == (["another", "reviews"], [])
+    assert [result["seed"] for result in both.results[1:3]] == [0, 1]
+    assert Race.read(out, done) == both
+
+    step("older", schema=1)
+    step("more", seed=2, documents=7)
+    step("changed", seed=3, task=about | {"digest": "0"})
+    step("wider", task=about | {"name": "wide"}, settings=whole.results[0]["settings"] | {"filters": 21})
+    for again in (Race.read(out), Race.read(out, done)):
+        assert again.results == both.results
+        assert again.notes == ["4 of the 11 results in the folder are of other settings or documents"]
+
+
+def test_a_folder_without_results_has_none(tmp_path: Path) -> None:
+    assert Race.read(tmp_path / "nowhere") == Race([], [])
+
+
 def test_without_token_labels_of_dev_nothing_is_tuned(settings: RaceSettings, tmp_path: Path) -> None:
     dev = [document.without_token_labels() for document in reviews(20, seed=1)]
     task = Task.of("reviews", reviews(40), dev, reviews(20, seed=2))
@@ -212,7 +262,10 @@ def test_bad_settings_are_refused() -> None:
         ({"methods": ("lime", "deeplift")}, "no 'deeplift'; choose from decomposition"),
         ({"methods": ()}, "one at least"),
         ({"documents": 1}, "`documents` is 1"),
-        ({"seeds": (0, 0)}, "each once"),
+        ({"seeds": (0, 0)}, "two of the seed 0; give each once"),
+        ({"seeds": (0, -1)}, "`seeds` has -1; give whole numbers from 0"),
+        ({"seeds": (10**20,)}, f"from 0 to {2**63 - 1}"),
+        ({"methods": ("occlusion", "occlusion")}, "two of the method 'occlusion'; give each once"),
         ({"model": Settings(encoder="none")}, "another `encoder` than none"),
     ):
         with pytest.raises(SettingError, match=message):
@@ -226,8 +279,11 @@ def test_bad_tasks_are_refused_before_anything_is_trained(settings: RaceSettings
     test = reviews(20, seed=2)
     other = next(d for d in test if d.label != test[0].label)
     one_class = [other, *[d for d in test if d.label != other.label] * 5]
+    drawn = {d.id for d in draw(test, settings.documents)}
+    few_marked = [replace(d, token_labels=("1",) * len(d.tokens)) if d.id in drawn else d for d in test]
     for documents, message in (
         (one_class, "6 test documents that were drawn are all of one class; take more `documents`"),
+        (few_marked, "6 test documents that were drawn have positive words alone; take more `documents`"),
         (test[:1], "test has one document"),
         ([d.without_token_labels() for d in test], "no token labels"),
     ):
@@ -241,7 +297,7 @@ def test_bad_tasks_are_refused_before_anything_is_trained(settings: RaceSettings
         race([of(test)], tmp_path / "file", settings)
     with pytest.raises(SettingError, match="no task to race on"):
         race([], tmp_path, settings)
-    with pytest.raises(SettingError, match="the same name"):
+    with pytest.raises(SettingError, match="two of the task 'reviews'; each must have a name of its own"):
         race([of(test), of(test)], tmp_path, settings)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

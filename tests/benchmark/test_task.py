@@ -95,6 +95,43 @@ def test_limit_draws_documents_of_every_split_and_keeps_their_order() -> None:
         Task.of("film", documents, documents, documents, limit=0)
 
 
+def test_where_a_limit_leaves_too_few_documents_it_is_the_limit_that_is_blamed(folder: Path) -> None:
+    def limited(limit: int) -> str:
+        with pytest.raises(DataError) as caught:
+            read_tasks(folder, limit=limit)
+        return str(caught.value)
+
+    path, task = folder / "film.train.jsonl", "task 'film': with a limit of"
+    assert limited(1) == f"{path}: {task} one document a split, train has one document; raise `limit`"
+    good = [d for d in reviews(40) if d.label == "positive"]
+    bad = next(d for d in reviews(40) if d.label == "negative")
+    put(folder, train=rows([*good, bad]))
+    found = f"{path}: {task} 2 documents a split, train: all labels are 'positive'; raise `limit`"
+    assert limited(2) == found
+    put(folder, train=rows(good))
+    assert "all labels are 'positive'; two classes are needed: add documents of the other" in limited(2)
+
+
+def test_advice_can_be_followed_without_settings_of_a_reader(folder: Path) -> None:
+    train = folder / "film.train.jsonl"
+    whole = train.read_text()
+    train.write_text(whole.replace('"label"', '"grade"').replace('"token_labels"', '"marks"'))
+    assert refused(folder).endswith("no document has a label; call what holds the label 'label' in the file")
+    train.write_text(whole.replace('"tokens"', '"words"'))
+    assert "; call what holds the text 'text' in the file" in refused(folder)
+    train.write_text(whole + rows(reviews(5), "label", "token_labels").replace('"id": "', '"id": "new '))
+    assert refused(folder).endswith("; fill them in")
+    train.write_text(whole + whole)
+    assert refused(folder).endswith("; make the ids unique")
+    train.unlink()
+    for name, text in (("film.train.csv", "a,b\ngood,1\n"), ("film.train.tsv", "a\tb\ngood\t1\n")):
+        (folder / name).write_text(text)
+        message = refused(folder)
+        assert "text" in message
+        assert "`" not in message
+        (folder / name).unlink()
+
+
 def test_the_digest_knows_every_label_and_split() -> None:
     documents = reviews(40)
     task = Task.of("film", documents, documents, documents)
@@ -155,6 +192,9 @@ def test_test_needs_token_truth(folder: Path) -> None:
     without = [replace(d, token_labels=("0",) * len(d.tokens)) for d in reviews(12)]
     put(folder, test=rows(without))
     assert "no word of test is labelled positive" in refused(folder)
+    everywhere = [replace(d, token_labels=("1",) * len(d.tokens)) for d in reviews(12)]
+    put(folder, test=rows(everywhere))
+    assert "every word of test is labelled positive, so there is nothing to find" in refused(folder)
 
 
 def test_both_classes_are_needed(folder: Path) -> None:

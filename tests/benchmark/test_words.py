@@ -207,6 +207,10 @@ def test_what_cannot_be_run_is_told_before_anything_is(film: Task, small: Settin
     assert "there is no task to run" in refused([])
     assert "there are two of the task 'film'" in refused([film, film])
     assert "there are two of the seed 1" in refused([film], seeds=[1, 1])
+    for seed in (-1, 2**63, 10**20):
+        assert f"`seeds` has {seed}; give whole numbers from 0 to {2**63 - 1}" in refused(
+            [film], seeds=[seed]
+        )
     assert "there is no recipe 'frosen'; the recipes are 'frozen', 'min-max', 'tuned'" in refused(
         [film], recipes=["frosen"]
     )

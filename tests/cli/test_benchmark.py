@@ -61,8 +61,13 @@ def test_bad_input_is_one_line(tasks: Path, fails: Callable[..., str]) -> None:
     )
     assert "--seeds is '0,x'" in refused(str(tasks), "--seeds", "0,x")
     assert "--limit is 0" in refused(str(tasks), "--limit", "0")
-    assert "--limit" not in refused(str(tasks), "--limit", "1")  # one document
+    assert "with a limit of one document a split, train has one document; raise --limit" in refused(
+        str(tasks), "--limit", "1"
+    )
+    assert "--seeds is '99999999999999999999'; give whole numbers from 0 to 9223372036854775807" in refused(
+        str(tasks), "--seeds", "99999999999999999999"
+    )
     (tasks / "reviews.test.jsonl").unlink()
     assert "the task 'reviews' has no test file" in refused(str(tasks), *QUICK)
     assert not Path("out").exists()
-    assert "holds no finished run; give the" in fails("benchmark", "show", "nowhere")
+    assert "holds no finished run; give the folder of a benchmark" in fails("benchmark", "show", "nowhere")

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from exaudit._device import pick_device
 from exaudit._files import make_folder, read_json, write_json
 from exaudit._progress import progress
+from exaudit.benchmark.choices import check_once, check_seeds
 from exaudit.benchmark.contestants import Contestant, Decomposition, ExemplarKNN, Explanation
 from exaudit.benchmark.explained import Explained, figures
 from exaudit.benchmark.explainers import EXPLAINERS, Classifier
@@ -72,8 +73,9 @@ class RaceSettings:
             raise SettingError(f"`methods`: there is no {unknown[0]!r}; choose from {', '.join(METHODS)}")
         if not self.methods or not self.seeds:
             raise SettingError("`methods` and `seeds` must name one at least")
-        if len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
-            raise SettingError(f"`seeds` are {list(self.seeds)}; give numbers of 0 or more, each once")
+        check_once("method", self.methods)
+        check_once("seed", self.seeds)
+        check_seeds(self.seeds)
         if self.documents < 2:
             raise SettingError(f"`documents` is {self.documents}; it must be 2 or more")
         if self.model.encoder == "none":
@@ -99,6 +101,38 @@ class Race:
 
     results: list[dict[str, Any]]
     notes: list[str]
+
+    @classmethod
+    def read(cls, out: str | os.PathLike[str], own: Race | None = None) -> Race:
+        """What a folder holds so far, of all runs; no results where it holds none.
+
+        Only what can stand in one table: results of the settings of `own`, which a run has just come to, or else of the
+        newest result.
+        """
+        steps = _steps(Path(out))
+        usable = [step for step in steps if step.get("schema") == SCHEMA and step.get("method") in METHODS]
+        first = [*(() if own is None else own.results), *usable]
+        if not first:
+            return cls([], [])
+        settings = _shared(first[0])
+        tasks: dict[str, Any] = {}  # what the first one of each has
+        for step in first:
+            if _shared(step) == settings:
+                tasks.setdefault(step["task"]["name"], _explained(step))
+        kept = [
+            step
+            for step in usable
+            if _shared(step) == settings and _explained(step) == tasks[step["task"]["name"]]
+        ]
+        kept.sort(key=lambda step: (step["task"]["name"], METHODS.index(step["method"]), step["seed"]))
+        done = {step["method"] for step in kept}
+        # A note starts with the method that a run left out; an earlier one may have had it.
+        notes = [] if own is None else [note for note in own.notes if note.partition(" ")[0] not in done]
+        if others := len(steps) - len(kept):
+            notes.append(
+                f"{others:,} of the {len(steps):,} results in the folder are of other settings or documents"
+            )
+        return cls(kept, notes)
 
     @property
     def tasks(self) -> list[str]:
@@ -152,11 +186,16 @@ def race(
     pick_device(settings.model.device)
     if not tasks:
         raise SettingError("there is no task to race on; give a folder of tasks, or `samples`")
-    if len({task.name for task in tasks}) < len(tasks):
-        raise SettingError("two tasks have the same name; each must have one of its own")
+    check_once("task", [task.name for task in tasks])
+    methods = [name for name in settings.methods if name not in settings.left_out]
+    if not methods:
+        raise SettingError(
+            f"none of `methods` is installed ({', '.join(settings.left_out)}); pip install 'exaudit[explainers]', or "
+            "choose others"
+        )
     # All of them first: what is wrong with the last must not show after hours.
     tracks = [Track.of(task, settings.documents) for task in tasks]
-    methods = [name for name in settings.methods if name not in settings.left_out]
+    _steps(folder)  # nor a damaged file of an earlier run
     for note in settings.notes:
         say(note)
     results = []
@@ -183,9 +222,13 @@ class Track:
             )
         test = draw(task.test, documents)
         track = cls(task, test, None if task.marked_dev is None else draw(task.marked_dev, documents))
-        classes = len(np.unique(track.document_truth))
-        if classes < 2 or not any(track.truth(document).any() for document in test):
-            lack = "have no positive word" if classes == 2 else "are all of one class"
+        words = np.unique(np.concatenate([track.truth(document) for document in test]))
+        lack = None
+        if len(np.unique(track.document_truth)) < 2:
+            lack = "are all of one class"
+        elif len(words) < 2:
+            lack = "have positive words alone" if words[0] else "have no positive word"
+        if lack is not None:
             raise DataError(
                 f"task {task.name!r}: the {len(test):,} test documents that were drawn {lack}; take more `documents`"
             )
@@ -321,6 +364,22 @@ def _told(settings: Settings) -> dict[str, Any]:
     folder = locate(settings.encoder)
     name = folder.name if Path(settings.encoder).expanduser().is_dir() else settings.encoder
     return settings.to_json() | {"encoder": name, "fingerprint": fingerprint(folder)}
+
+
+def _shared(step: dict[str, Any]) -> dict[str, Any]:
+    """The settings that all results of a race have in common: texts are cut as the task needs it."""
+    return {name: value for name, value in step["settings"].items() if name not in ("seed", "tokens")}
+
+
+def _explained(step: dict[str, Any]) -> tuple[Any, ...]:
+    """What all results of a task have in common."""
+    return step["task"], step["documents"], step["dev_documents"], step["settings"]["tokens"]
+
+
+def _steps(folder: Path) -> list[dict[str, Any]]:
+    """The results in a folder, the newest first."""
+    paths = sorted((folder / "steps").glob("*.json"))
+    return [_read(path) for path in sorted(paths, key=lambda path: path.stat().st_mtime_ns, reverse=True)]
 
 
 def _read(path: Path) -> dict[str, Any]:

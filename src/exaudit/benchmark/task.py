@@ -37,6 +37,13 @@ __all__ = ["SPLITS", "Task", "draw", "read_tasks", "sample_task"]
 SPLITS = ("train", "dev", "test")
 FILE = re.compile(r"(?P<task>[^.].*)\.(?P<split>train|dev|test)\.[^.].*")  # hedges.train.jsonl.gz
 FILE_IN_FOLDER = re.compile(r"(?P<split>train|dev|test)\.[^.].*")
+# Settings that readers advise, but that tasks are read without; and what to do where no other advice is left.
+SETTING = re.compile(r"`(text_column|label_column|id_column|skip_unlabelled|format)(?:=[^`]*)?`")
+INSTEAD = {
+    "text_column": "call what holds the text 'text' in the file, in a table by a header",
+    "label_column": "call what holds the label 'label' in the file",
+    "format": "give JSON lines, or a table whose header has 'text' and 'label'",
+}
 PathLike = str | os.PathLike[str]
 Paths = Mapping[str, Path]
 Files = dict[str, list[Path]]  # of each split; more than one is too many
@@ -97,14 +104,23 @@ class Task:
             raise SettingError(f"a task cannot be called {name!r}; its name is that of files")
         paths = paths or {}
         given = {"train": train, "test": test} if dev is None else {"train": train, "dev": dev, "test": test}
-        splits = {split: draw(documents, limit) for split, documents in given.items()}
+        try:
+            return cls._of(name, {split: draw(own, limit) for split, own in given.items()}, paths)
+        except DataError as error:
+            if limit is None:
+                raise
+            cls._of(name, given, paths)  # says what is wrong with all documents; else the limit is to blame
+            raise _limited(name, error, limit) from None
+
+    @classmethod
+    def _of(cls, name: str, splits: Mapping[str, Sequence[Document]], paths: Paths) -> Task:
         for split, documents in splits.items():
             if len(documents) < 2:
                 raise _error(name, f"{split} has {_count(documents)}; give more", paths.get(split))
         try:
             labels = LabelSet.infer(splits["train"])
         except DataError as error:
-            raise _error(name, f"train: {error.message}", paths.get("train")) from None
+            raise _error(name, f"train: {_without_settings(error.message)}", paths.get("train")) from None
         found = {split: _labelled(name, split, splits[split], labels, paths) for split in splits}
         _check_classes(name, found, labels, paths)
         _check_truth(name, found["test"], labels, paths.get("test"))
@@ -235,13 +251,28 @@ def _read(
 
 
 def _documents(path: Path, tell: Callable[[str], None] | None) -> list[Document]:
-    if tell is None:
-        return read_documents(path, need_labels=True)
-    notes = Notes(path)
-    documents = read_documents(path, need_labels=True, notes=notes)
-    for line in notes.warnings():
-        tell(line)
+    notes = None if tell is None else Notes(path)
+    try:
+        documents = read_documents(path, need_labels=True, notes=notes)
+    except DataError as error:
+        raise DataError(_without_settings(error.message), error.path, error.line) from None
+    if tell is not None and notes is not None:
+        for line in notes.warnings():
+            tell(line)
     return documents
+
+
+def _without_settings(message: str) -> str:
+    """A reader's message with advice that can be followed here: not with settings of its own."""
+    setting = SETTING.search(message)
+    if setting is None:
+        return message
+    before = message[: setting.start()]
+    advice, choice = before.rfind("; "), before.rfind(", or ")
+    if choice > advice:  # there is other advice
+        return before[:choice]
+    instead = INSTEAD.get(setting[1], "change the file")
+    return f"{before if advice < 0 else before[:advice]}; {instead}"
 
 
 def draw(documents: Sequence[Document], limit: int | None) -> list[Document]:
@@ -303,8 +334,14 @@ def _check_truth(name: str, documents: Sequence[Document], labels: LabelSet, pat
                 document.line,
             )
     truth = [table for table in tables if table is not None]  # (N, K) each
-    if not any(own.any() for own in truth):
-        raise _error(name, "no word of test is labelled positive, so there is nothing to find", path)
+    words = np.concatenate(truth)  # (all words, K)
+    if (words.all(0) | ~words.any(0)).all():
+        raise _error(
+            name,
+            f"{'every' if words.any() else 'no'} word of test is labelled positive, so there is nothing to find; label "
+            "the words that tell the class as positive, and no others",
+            path,
+        )
     inside = (d.label == labels.names[1] and own.any() for d, own in zip(documents, truth, strict=True))
     if labels.kind == "binary" and not any(inside):
         raise _error(
@@ -331,6 +368,15 @@ def _names(label: Label) -> tuple[str, ...]:
 
 def _count(documents: Sequence[Document]) -> str:
     return "one document" if len(documents) == 1 else "no documents"
+
+
+def _limited(name: str, error: DataError, limit: int) -> DataError:
+    """The same, where it is a limit that leaves too few documents."""
+    found = error.message.removeprefix(f"task {name!r}: ")
+    found = found.rpartition("; ")[0] or found  # without advice on the files
+    so_few = "one document" if limit == 1 else f"{limit:,} documents"
+    message = f"task {name!r}: with a limit of {so_few} a split, {found}; raise `limit`"
+    return DataError(message, error.path, error.line)
 
 
 def _error(name: str, message: str, path: Path | None, line: int = 0) -> DataError:

@@ -21,6 +21,7 @@ from exaudit._device import pick_device
 from exaudit._files import make_folder, read_json, write_json
 from exaudit._version import __version__
 from exaudit.analyse.evaluation import Evaluation
+from exaudit.benchmark.choices import check_once, check_seeds
 from exaudit.benchmark.measures import boundary_measures, word_measures
 from exaudit.benchmark.task import Task
 from exaudit.data.columns import listed
@@ -214,7 +215,9 @@ def read_runs(out: Path) -> list[WordRun]:
     """The finished runs of a folder, by task, recipe and seed."""
     paths = sorted((out / "runs").glob("*.json"))
     if not paths:
-        raise SettingError(f"{out} holds no finished run; give the `out` of a benchmark")
+        raise SettingError(
+            f"{out} holds no finished run; give the folder of a benchmark, when one of its runs is done"
+        )
     order = {name: n for n, name in enumerate(RECIPES)}
     runs = [_read(path) for path in paths]
     return sorted(runs, key=lambda r: (r.task["name"], order.get(r.recipe, len(order)), r.recipe, r.seed))
@@ -294,8 +297,8 @@ def _check(tasks: Sequence[Task], recipes: Sequence[str], seeds: Sequence[int], 
         raise SettingError("there is no task to run; give a folder of tasks, or `samples`")
     names = [task.name for task in tasks]
     for what, given in (("task", names), ("recipe", recipes), ("seed", seeds)):
-        if twice := [each for n, each in enumerate(given) if each in given[:n]]:
-            raise SettingError(f"there are two of the {what} {twice[0]!r}; each must have a name of its own")
+        check_once(what, given)
+    check_seeds(seeds)
     if not recipes or not seeds:
         raise SettingError(f"no {'seeds' if recipes else 'recipes'} to run; give one or more")
     if unknown := [name for name in recipes if name not in RECIPES]:

@@ -13,6 +13,7 @@ from exaudit.cli.options import Device, say, tell
 
 if TYPE_CHECKING:
     from exaudit.benchmark.pages import WordResults
+    from exaudit.benchmark.race import Race
     from exaudit.benchmark.task import Task
 
 __all__ = ["app"]
@@ -107,7 +108,8 @@ def explainers(
         ),
     ] = None,
     documents: Annotated[
-        int, typer.Option(help="Explain the first so many of test, and as many of dev, by every method.")
+        int,
+        typer.Option(help="Explain so many documents of test, drawn, and as many of dev, by every method."),
     ] = 200,
     seeds: Annotated[str, typer.Option(help="Each trains our model and the classifier once.")] = "0",
     encoder: Annotated[str, typer.Option(help="minilm, a folder or a hub name.")] = "minilm",
@@ -116,8 +118,7 @@ def explainers(
     device: Device = "auto",
 ) -> None:
     """Our words against LIME, SHAP, gradients, occlusion and attention: the same encoder, documents and token truth."""
-    from exaudit.benchmark.race import METHODS, RaceSettings, race
-    from exaudit.benchmark.race_pages import race_text, write_race
+    from exaudit.benchmark.race import METHODS, Race, RaceSettings, race
     from exaudit.cli.outputs import check_folder
     from exaudit.model.settings import Settings
 
@@ -129,8 +130,7 @@ def explainers(
     )
     check_folder(out, *(folders or ()))
     done = race(_read(folders, tasks, samples, limit), out, settings, tell=say)
-    tell(race_text(done, width=shutil.get_terminal_size((120, 24)).columns))
-    say("\nwritten: " + ", ".join(map(str, write_race(done, out))))
+    _show_race(Race.read(out, done), out)
 
 
 @app.command()
@@ -139,8 +139,20 @@ def show(
 ) -> None:
     """The table once more, as far as a benchmark has come, and its files written again; nothing is run."""
     from exaudit.benchmark.pages import WordResults
+    from exaudit.benchmark.race import Race
 
-    _show(WordResults.read(out), out)
+    raced = Race.read(out)
+    if raced.results:
+        _show_race(raced, out)
+    if not raced.results or any((out / "runs").glob("*.json")):  # words says what is wrong with an empty one
+        _show(WordResults.read(out), out)
+
+
+def _show_race(results: Race, out: Path) -> None:
+    from exaudit.benchmark.race_pages import race_text, write_race
+
+    tell(race_text(results, width=shutil.get_terminal_size((120, 24)).columns))
+    say("\nwritten: " + ", ".join(map(str, write_race(results, out))))
 
 
 def _show(results: WordResults, out: Path) -> None:
@@ -169,9 +181,12 @@ def _list(text: str) -> list[str]:
 
 
 def _numbers(text: str) -> list[int]:
+    from exaudit.benchmark.choices import LARGEST_SEED, check_seeds
     from exaudit.errors import SettingError
 
-    parts = _list(text)
-    if not parts or not all(part.isdecimal() for part in parts):
-        raise SettingError(f"--seeds is {text!r}; give whole numbers, as in 0,1,2")
-    return [int(part) for part in parts]
+    parts, longest = _list(text), len(str(LARGEST_SEED))  # Python reads no number of thousands of digits
+    if not parts or not all(part.isdecimal() and len(part) <= longest for part in parts):
+        raise SettingError(f"--seeds is {text!r}; give whole numbers from 0 to {LARGEST_SEED}, as in 0,1,2")
+    numbers = [int(part) for part in parts]
+    check_seeds(numbers)
+    return numbers
