@@ -43,7 +43,7 @@ def literal_joint(
     for one in opinions:
         scores = [float(one.scores[i][n, k]) for i, n in places]
         share = max(sum(score > one.boundaries[k] for score in scores), 1) / len(scores)
-        weights.append(1 / (share * one.error) ** 2)
+        weights.append(1 / (share * max(one.error, 0.05)) ** 2)
         shares.append(share)
         ranks.append([sum(other >= score for other in scores) / len(scores) for score in scores])
     weights = [weight / sum(weights) for weight in weights]
@@ -61,7 +61,7 @@ def test_teachers_are_joined_by_rank() -> None:
         Opinion(
             [draws.normal(size=(n, 2)).round(1) * unit for n in lengths], np.array([unit, 0.5 * unit]), error
         )
-        for unit, error in ((1.0, 0.1), (20.0, 0.3))
+        for unit, error in ((1.0, 0.02), (20.0, 0.06))
     ]
     found = joint_scores(opinions, targets)
     for k in range(2):
@@ -83,6 +83,15 @@ def test_a_teacher_that_needs_few_words_and_errs_little_prevails() -> None:
     alone = pseudo_labels([own - 1.7 for own in scores], targets)
     agree = np.mean([(a == b).mean() for a, b in zip(labels, alone, strict=True)])
     assert agree > 0.98
+
+
+def test_among_teachers_that_hardly_err_the_one_that_needs_few_words_prevails() -> None:
+    draws = np.random.default_rng(2)
+    scores, others = ([draws.normal(size=(50, 1)) for _ in range(20)] for _ in range(2))
+    sharp, spread = Opinion(scores, np.array([1.5]), 0.03), Opinion(others, np.array([0.2]), 0.003)
+    targets = np.ones((20, 1), np.int64)
+    joint = joint_scores([sharp, spread], targets)
+    assert np.corrcoef(np.concatenate(joint)[:, 0], np.concatenate(scores)[:, 0])[0, 1] > 0.8
 
 
 def test_a_teacher_alone_keeps_its_own_boundary() -> None:

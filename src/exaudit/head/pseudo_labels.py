@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 __all__ = ["Opinion", "joint_scores", "pseudo_labels"]
 
+FEW_ERRORS = 0.05  # fewer of a teacher's documents that are wrong tell no more about its words
+
 
 @dataclass(frozen=True)
 class Opinion:
@@ -30,8 +32,9 @@ def joint_scores(opinions: Sequence[Opinion], targets: NDArray[np.integer]) -> l
 
     Scores of different teachers have different units, so ranks are compared: how few words of the documents of the
     class have such a score. A teacher counts for more the fewer words its decisions need, and the fewer of them are
-    wrong: the weights are (share x error)^-2. So many words are learnt from as the weighted geometric mean of the
-    teachers' shares allows.
+    wrong: the weights are (share x error)^-2. Errors below `FEW_ERRORS` all count alike: where documents are told apart
+    with ease, the teacher that is right about the last of them may read the label off words that do not carry it. So
+    many words are learnt from as the weighted geometric mean of the teachers' shares allows.
     """
     lengths = [len(own) for own in opinions[0].scores]
     joint = [np.full((length, targets.shape[1]), -1.0) for length in lengths]
@@ -41,7 +44,7 @@ def joint_scores(opinions: Sequence[Opinion], targets: NDArray[np.integer]) -> l
             continue
         words = [np.concatenate([own.scores[i][:, k] for i in rows]) for own in opinions]  # (W,) each
         shares = np.array([own.share(of, k) for own, of in zip(opinions, words, strict=True)])
-        weights = (shares * [own.error for own in opinions]) ** -2.0
+        weights = (shares * [max(own.error, FEW_ERRORS) for own in opinions]) ** -2.0
         weights /= weights.sum()
         rarity = sum(weight * -np.log(_rank(of)) for weight, of in zip(weights, words, strict=True))  # (W,)
         share = np.exp((weights * np.log(shares)).sum())
