@@ -109,6 +109,8 @@ def test_every_method_has_figures(raced: tuple[Path, Race]) -> None:
     for result in done.results:
         assert (result["documents"], result["dev_documents"]) == (6, 6)
         assert result["seconds"] > 0
+        ours = result["method"] in ("decomposition", "knn")
+        assert (0 < result["seconds_batched"] != result["seconds"]) == ours
         assert 0 <= result["ap"] <= 1
         assert result["tuned"].keys() == {"f1", "f0.5"}
     assert done.values("reviews", "knn", "natural", "f1") == [done.results[1]["natural"]["f1"]]
@@ -129,9 +131,10 @@ def test_ours_are_the_models_own_decisions(raced: tuple[Path, Race], task: Task)
     assert done.results[0]["document_accuracy"] == right.mean()
 
     by_knn = ExemplarKNN.fit(model, task.train, task.dev)
-    for document in task.test[:3]:
+    for document, scores in zip(task.test[:3], by_knn.score(task.test[:3]), strict=True):
         (audited,) = by_knn.auditor.label([document], rule="knn")
-        assert ((by_knn.score(document) > 0) == audited.views[0].decisions).all()
+        assert ((scores > 0) == audited.views[0].decisions).all()
+        assert by_knn.score([document])[0] == pytest.approx(scores, abs=1e-4)
         assert by_knn.decide(document) == Decomposition(model).decide(document)
 
 
@@ -147,9 +150,10 @@ def test_a_stopped_race_goes_on_with_the_methods_that_are_missing(
     again = race([task], out, settings, tell=lines.append)
     assert [line.split(":")[0] for line in lines] == ["reviews-0 attention"]
     assert {path: path.stat().st_mtime_ns for path in written} == written
-    timeless = [[dict(one) | {"seconds": 0} for one in each.results] for each in (done, again)]
+    no_time = {"seconds": 0, "seconds_batched": 0}
+    timeless = [[dict(one) | no_time for one in each.results] for each in (done, again)]
     assert timeless[0] == timeless[1]
-    assert json.loads(before) | {"seconds": 0} == timeless[0][-1]
+    assert json.loads(before) | no_time == timeless[0][-1]
 
 
 def test_results_of_other_settings_or_documents_are_not_taken(
@@ -319,6 +323,7 @@ def _result(task: str, method: str, seed: int, f05: float, seconds: float) -> di
         "tuned": {"f1": f05, "f0.5": f05},
         "document_accuracy": 0.5,
         "seconds": seconds,
+        "seconds_batched": seconds if method == "shap" else seconds / 4,
         "device": "a machine",
     }
 
@@ -340,9 +345,9 @@ def test_tables_have_means_spreads_and_ratios(tmp_path: Path) -> None:
     assert title == "one"
     assert head.split("  ")[0] == "method"
     assert "55.0 (50.0-60.0) *" in ours
-    assert ours.split()[-2:] == ["0.0200", "1.0"]
+    assert ours.split()[-4:] == ["0.0200", "1.0", "0.0050", "1.0"]
     assert "25.0  " in theirs
-    assert theirs.split()[-2:] == ["2.0000", "100.0"]
+    assert theirs.split()[-4:] == ["2.0000", "100.0", "2.0000", "400.0"]
     assert len(two.splitlines()) == 3
 
     written = write_race(done, tmp_path / "pages")

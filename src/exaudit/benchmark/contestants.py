@@ -24,14 +24,18 @@ Floats = NDArray[np.float64]
 
 
 class Contestant(Protocol):
-    """Scores words one document at a time."""
+    """Scores the words of documents."""
 
     @property
     def within(self) -> bool:
         """Whether its scores are of a decision, so that no word of a document decided negative is positive."""
 
-    def score(self, document: Document) -> Floats:
-        """Of every word (N,)."""
+    @property
+    def batched(self) -> bool:
+        """Whether many documents are read together; else one after another, however many are given."""
+
+    def score(self, documents: Sequence[Document]) -> list[Floats]:
+        """Of every word of each document (N,)."""
 
     def decide(self, document: Document) -> bool:
         """Whether the document is decided positive."""
@@ -43,9 +47,10 @@ class Decomposition:
 
     model: Model
     within = False
+    batched = True
 
-    def score(self, document: Document) -> Floats:
-        return _view(self.model, document).margins.astype(np.float64)
+    def score(self, documents: Sequence[Document]) -> list[Floats]:
+        return [view.margins.astype(np.float64) for own in self.model.label(documents) for view in own.views]
 
     def decide(self, document: Document) -> bool:
         return _view(self.model, document).decision == 1
@@ -59,6 +64,7 @@ class ExemplarKNN:
     auditor: Auditor
     knn: KNN
     within = False
+    batched = True
 
     @classmethod
     def fit(cls, model: Model, support: Sequence[Document], dev: Sequence[Document]) -> ExemplarKNN:
@@ -70,10 +76,11 @@ class ExemplarKNN:
         (knn,) = auditor.fit_knn(dev).knns
         return cls(model, auditor, knn)
 
-    def score(self, document: Document) -> Floats:
-        scores = self.model.label([document], exemplars=True)
+    def score(self, documents: Sequence[Document]) -> list[Floats]:
+        scores = self.model.label(documents, exemplars=True)
         (neighbours,) = self.auditor.neighbours(scores, self.knn.k)
-        return self.knn.output(neighbours) - self.knn.offset
+        ends = np.cumsum([len(document.tokens) for document in documents])
+        return np.split(self.knn.output(neighbours) - self.knn.offset, ends[:-1])
 
     def decide(self, document: Document) -> bool:
         return _view(self.model, document).decision == 1
@@ -86,9 +93,11 @@ class Explanation:
     classifier: Classifier
     explainer: Explainer
     within = True
+    batched = False
 
-    def score(self, document: Document) -> Floats:
-        return self.explainer.explain(self.classifier, self.classifier.read(document.tokens))
+    def score(self, documents: Sequence[Document]) -> list[Floats]:
+        read = (self.classifier.read(document.tokens) for document in documents)
+        return [self.explainer.explain(self.classifier, reading) for reading in read]
 
     def decide(self, document: Document) -> bool:
         return self.classifier.output(self.classifier.read(document.tokens)) > 0
