@@ -53,6 +53,20 @@ def test_every_task_recipe_and_seed_is_run_once(
     assert all(run.tokens == "whitespace" for run in runs)
 
 
+def test_the_work_of_another_process_in_the_same_folder_stays(
+    film: Task, small: Settings, tmp_path: Path
+) -> None:
+    others = [
+        tmp_path / "work" / name / "checkpoint"
+        for name in ("another/frozen.0", f"{film.digest[:16]}/frozen.1")
+    ]
+    for path in others:
+        path.parent.mkdir(parents=True)
+        path.write_text("half an hour")
+    benchmark_words([film], tmp_path, recipes=("frozen",), seeds=(0,), settings=small)
+    assert sorted(path for path in (tmp_path / "work").rglob("*") if path.is_file()) == sorted(others)
+
+
 def test_workers_elsewhere_find_the_same(film: Task, small: Settings, tmp_path: Path) -> None:
     def spread(start: Any, pairs: Any) -> Any:
         for pair in reversed(list(pairs)):  # in any order

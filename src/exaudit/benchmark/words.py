@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -140,7 +141,6 @@ def benchmark_words(
         for lines in spread(bench.start, pairs):
             for line in lines:
                 tell(line)
-    shutil.rmtree(out / "work", ignore_errors=True)
     return [_read(bench.path(task, name, seed), task) for task, seed in pairs for name in recipes]
 
 
@@ -159,16 +159,19 @@ class _Bench:
 
     def run(self, task: Task, seed: int, tell: Tell) -> None:
         """Every recipe that was not run before."""
-        models: dict[str, tuple[Model, float | None]] = {}  # of this task and seed, and their seconds
+        own = replace(self.settings, seed=seed, tokens=self.tokens or _cut(task))
+        trainer = _Trainer(task, own, self.out / "work" / task.digest[:16], {})
         for name in self.recipes:
             path = self.path(task, name, seed)
             if path.exists():
                 _read(path, task)  # it may be of another task of this name
             else:
-                own = replace(self.settings, seed=seed, tokens=self.tokens or _cut(task))
-                trainer = _Trainer(task, own, self.out / "work" / task.digest[:16], models)
                 write_json(path, asdict(_run(trainer, name, tell)))
-                shutil.rmtree(trainer.work(name), ignore_errors=True)
+        for name in {*self.recipes, *trainer.models}:
+            shutil.rmtree(trainer.work(name), ignore_errors=True)
+        with suppress(OSError):  # another process may be at work there, on other seeds or tasks
+            trainer.checkpoints.rmdir()
+            trainer.checkpoints.parent.rmdir()
 
     def start(self) -> Callable[[Pair], list[str]]:
         """For a worker: what it gives runs a task and a seed, and returns what there is to tell."""
@@ -230,7 +233,7 @@ class _Trainer:
     task: Task
     settings: Settings
     checkpoints: Path
-    models: dict[str, tuple[Model, float | None]]
+    models: dict[str, tuple[Model, float | None]]  # those trained so far, and their seconds
 
     def work(self, name: str) -> Path:
         """Where a recipe keeps its checkpoints."""
