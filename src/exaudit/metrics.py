@@ -133,14 +133,15 @@ def best_offset(
     return float(middle if middle < scores[best] else below[best])  # neighbouring floats have no middle
 
 
-def expected_offset(log_odds: NDArray[np.floating], beta: float = 1.0, labelled: float = 1.0) -> float:
-    """The decision boundary with the highest F_beta to be expected, where scores are the log-odds of being right.
+def expected_offset(
+    scores: NDArray[np.floating], chances: NDArray[np.floating], beta: float = 1.0, labelled: float = 1.0
+) -> float:
+    """The decision boundary with the highest F_beta to be expected, given the chance of each to have been labelled.
 
-    labelled : the part of the true ones that were labelled where the odds were learnt; one of probability p then is
-        true with probability p / labelled (Elkan and Noto, 2008).
+    labelled : the part of the true ones that were labelled where the chances were learnt; one of chance p then is true
+        with probability p / labelled (Elkan and Noto, 2008).
     """
-    scores = np.asarray(log_odds, np.float64)
-    return likely_offset(scores, [np.minimum(np.exp(-np.logaddexp(0, -scores)) / labelled, 1.0)], beta)
+    return likely_offset(scores, [np.minimum(np.asarray(chances, np.float64) / labelled, 1.0)], beta)
 
 
 def likely_offset(
@@ -179,14 +180,13 @@ def rising_rates(parts: NDArray[np.floating], wholes: NDArray[np.floating]) -> N
     return np.repeat([_ratio(part, whole) for part, whole, _ in blocks], [int(n) for *_, n in blocks])
 
 
-def labelled_share(log_odds: NDArray[np.floating]) -> float:
+def labelled_share(chances: NDArray[np.floating]) -> float:
     """The part of the true ones that were labelled, by what was learnt from the labels: the mean probability of those
     that were (Elkan and Noto, 2008), which is the mean of all probabilities weighed by themselves where they are right.
     """
-    odds = np.asarray(log_odds, np.float64)
-    probabilities = np.exp(-np.logaddexp(0, -odds))
-    total = probabilities.sum()
-    return float((probabilities @ probabilities) / total) if total else 1.0
+    chances = np.asarray(chances, np.float64)
+    total = chances.sum()
+    return float((chances @ chances) / total) if total else 1.0
 
 
 def stable_offset(

@@ -42,7 +42,8 @@ def literal_joint(
     weights, shares, ranks = [], [], []
     for one in opinions:
         scores = [float(one.scores[i][n, k]) for i, n in places]
-        share = max(sum(score > one.boundaries[k] for score in scores), 1) / len(scores)
+        each = [max(sum(score > own[k] for score in scores), 1) / len(scores) for own in one.boundaries]
+        share = math.prod(each) ** (1 / len(each))
         weights.append(1 / (share * max(one.error, 0.05)) ** 2)
         shares.append(share)
         ranks.append([sum(other >= score for other in scores) / len(scores) for score in scores])
@@ -59,9 +60,9 @@ def test_teachers_are_joined_by_rank() -> None:
     lengths, targets = (7, 5, 0, 9, 30), np.array([[1, 0], [0, 1], [1, 1], [1, 0], [1, 1]])
     opinions = [
         Opinion(
-            [draws.normal(size=(n, 2)).round(1) * unit for n in lengths], np.array([unit, 0.5 * unit]), error
+            [draws.normal(size=(n, 2)).round(1) * unit for n in lengths], np.array(boundaries) * unit, error
         )
-        for unit, error in ((1.0, 0.02), (20.0, 0.06))
+        for unit, error, boundaries in ((1.0, 0.02, [[1.0, 0.5]]), (20.0, 0.06, [[1.0, 0.5], [0.2, 1.5]]))
     ]
     found = joint_scores(opinions, targets)
     for k in range(2):
@@ -76,8 +77,8 @@ def test_a_teacher_that_needs_few_words_and_errs_little_prevails() -> None:
     draws = np.random.default_rng(1)
     scores = [draws.normal(size=(50, 1)) for _ in range(20)]
     others = [draws.normal(size=(50, 1)) for _ in range(20)]
-    sharp = Opinion(scores, np.array([1.7]), 0.05)
-    blunt = Opinion(others, np.array([0.5]), 0.1)
+    sharp = Opinion(scores, np.array([[1.7]]), 0.05)
+    blunt = Opinion(others, np.array([[0.5]]), 0.1)
     targets = np.ones((20, 1), np.int64)
     labels = pseudo_labels(joint_scores([blunt, sharp], targets), targets)
     alone = pseudo_labels([own - 1.7 for own in scores], targets)
@@ -88,7 +89,7 @@ def test_a_teacher_that_needs_few_words_and_errs_little_prevails() -> None:
 def test_among_teachers_that_hardly_err_the_one_that_needs_few_words_prevails() -> None:
     draws = np.random.default_rng(2)
     scores, others = ([draws.normal(size=(50, 1)) for _ in range(20)] for _ in range(2))
-    sharp, spread = Opinion(scores, np.array([1.5]), 0.03), Opinion(others, np.array([0.2]), 0.003)
+    sharp, spread = Opinion(scores, np.array([[1.5]]), 0.03), Opinion(others, np.array([[0.2]]), 0.003)
     targets = np.ones((20, 1), np.int64)
     joint = joint_scores([sharp, spread], targets)
     assert np.corrcoef(np.concatenate(joint)[:, 0], np.concatenate(scores)[:, 0])[0, 1] > 0.8
@@ -96,5 +97,5 @@ def test_among_teachers_that_hardly_err_the_one_that_needs_few_words_prevails() 
 
 def test_a_teacher_alone_keeps_its_own_boundary() -> None:
     scores = [np.array([[0.1], [0.9], [0.4]]), np.array([[0.8], [0.2], [0.3]])]
-    joint = joint_scores([Opinion(scores, np.array([0.35]), 0.1)], np.ones((2, 1), np.int64))
+    joint = joint_scores([Opinion(scores, np.array([[0.35]]), 0.1)], np.ones((2, 1), np.int64))
     assert [(own[:, 0] > 0).tolist() for own in joint] == [[False, True, True], [True, False, False]]

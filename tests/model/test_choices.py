@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from exaudit.data.document import Document
 from exaudit.errors import DataError, SettingError
+from exaudit.metrics import Counts, best_offset
 from exaudit.model.boundaries import with_boundary, with_boundary_at_zero, with_choice
+from exaudit.model.choices import Known, choices, exclusive_chances, shown_boundaries
 from exaudit.model.folder import load_model, save_model
 from tiny import reviews, tiny_labeler
 
@@ -66,3 +71,65 @@ def test_what_cannot_be() -> None:
     positive = [d for d in documents if d.label == "positive"]
     with pytest.raises(DataError, match="tell too little"):
         with_boundary(plain, positive, by="f1")
+
+
+@pytest.mark.parametrize("part", [0.05, 0.3, 0.8])
+def test_a_margin_over_the_next_class_is_a_chance(part: float) -> None:
+    """Where a part of words that look alike is of one of several classes and the rest of none, the token loss of that
+    class and of the next, whose margin is the opposite, is least where `exclusive_chances` gives the part back."""
+    margins = np.linspace(0, 12, 100_001)
+    hit, miss = np.logaddexp(0, -margins), np.logaddexp(0, margins)
+    losses = part * (hit + hit) + (1 - part) * (miss + hit)
+    best = margins[[losses.argmin()]]
+    assert exclusive_chances(best, np.zeros(1, np.bool_))[0] == pytest.approx(part, abs=1e-3)
+
+
+def test_margins_by_chance_are_no_chances() -> None:
+    usual = exclusive_chances(np.array([0.2, 0.2, 0.2, 3.0, -1.0, 0.4]), np.array([1, 1, 1, 1, 0, 0]) > 0)
+    literal = [
+        max(np.tanh(m / 2) - np.tanh(0.1), 0) / (1 - np.tanh(0.1)) for m in (0.2, 0.2, 0.2, 3.0, 0, 0.4)
+    ]
+    np.testing.assert_allclose(usual, literal)
+
+
+def test_of_classes_that_exclude_each_other_words_of_none_are_not_flagged() -> None:
+    """Each word is ahead for some class: without token labels for any, by chance."""
+    draws = np.random.default_rng(0)
+    own = draws.integers(0, 3, 200)
+    scores, truth = [], []
+    for k in own:
+        true = draws.random((20, 1)) < 0.1
+        raw = draws.normal(0, 0.2, (20, 3)) + np.where(true & (np.arange(3) == k), 4.0, 0.0)
+        others = np.stack([np.delete(raw, j, 1).max(1) for j in range(3)], 1)
+        scores.append((raw - others).astype(np.float32))
+        truth.append(true & (np.arange(3) == k))
+    targets = (own[:, None] == np.arange(3)).astype(np.int64)
+    head = SimpleNamespace(config=SimpleNamespace(outputs="softmax", classes=3, pool="none"))
+    documents = [Document(str(i), "", ("w",) * 20) for i in range(200)]
+    known = Known(SimpleNamespace(head=head), documents, scores, (2.0 * targets - 1) * 9, targets)  # type: ignore[arg-type]
+    found = choices(known, word_odds=True)
+    assert found is not None
+    words, true = np.concatenate(scores), np.concatenate(truth)
+    for name, beta in (("f1", 1.0), ("f0.5", 0.5)):
+        for k, boundary in enumerate(found["choices"][name]["words"]):
+            best = Counts.of(words[:, k] > best_offset(words[:, k], true[:, k], beta), true[:, k]).f(beta)
+            assert Counts.of(words[:, k] > boundary, true[:, k]).f(beta) > 0.9 * best > 0.5
+
+
+def test_words_that_show_are_those_more_common_in_documents_of_the_class() -> None:
+    draws = np.random.default_rng(0)
+    targets = np.arange(100)[:, None] % 2
+    scores = [draws.normal(0, 1, (30, 1)) for _ in targets]
+    for own, target in zip(scores, targets, strict=True):
+        if target[0]:
+            own[:3] += 8.0
+    head = SimpleNamespace(
+        config=SimpleNamespace(outputs="softmax", classes=2), bias=torch.tensor([0.0, 0.0])
+    )
+    documents = [Document(str(i), "", ("w",) * 30) for i in range(100)]
+    known = Known(SimpleNamespace(head=head), documents, scores, targets * 2.0 - 1, targets)  # type: ignore[arg-type]
+    found = shown_boundaries(known, None)
+    assert found is not None
+    assert (np.concatenate(scores) > found[0]).sum() == pytest.approx(150, rel=0.5)
+    nothing = Known(known.eraser, documents, [np.zeros((30, 1))] * 100, known.outputs, targets)
+    assert shown_boundaries(nothing, None) is None

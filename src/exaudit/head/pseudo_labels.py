@@ -19,12 +19,14 @@ class Opinion:
     """What a teacher makes of the words, and how often it is wrong about documents."""
 
     scores: Sequence[NDArray[np.floating]]  # of the words of each document (N, K)
-    boundaries: NDArray[np.floating]  # (K,) above which a word is one that its decisions need
+    boundaries: NDArray[np.floating]  # (E, K) estimates of where the words begin that its decisions need
     error: float  # of its decisions on documents it did not learn from
 
     def share(self, words: NDArray[np.floating], k: int) -> float:
-        """Of the words (W,) of the documents of a class: those that its decisions need; one at least."""
-        return float(max((words > self.boundaries[k]).mean(), 1 / len(words)))
+        """Of the words (W,) of the documents of a class: those that its decisions need, one at least. Of estimates, the
+        geometric mean."""
+        shares = (words > self.boundaries[:, k : k + 1]).mean(1)  # (E,)
+        return float(np.exp(np.log(np.maximum(shares, 1 / len(words))).mean()))
 
 
 def joint_scores(opinions: Sequence[Opinion], targets: NDArray[np.integer]) -> list[NDArray[np.float64]]:

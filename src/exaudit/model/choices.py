@@ -17,7 +17,15 @@ from exaudit.model.erasure import Eraser
 from exaudit.model.excess import Excess, excess_boundary
 from exaudit.model.sweep import EFFECTS, Sweep
 
-__all__ = ["BETAS", "Known", "Scores", "choices", "negative_boundary"]
+__all__ = [
+    "BETAS",
+    "Known",
+    "Scores",
+    "choices",
+    "exclusive_chances",
+    "negative_boundary",
+    "shown_boundaries",
+]
 
 BETAS = {"f1": 1.0, "f0.5": 0.5}
 # The share of words of a document that may carry the label unseen: where few are needed, and where dozens are.
@@ -50,9 +58,8 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
     confidence = Confidence.fit(known.outputs, known.truth)
     doubts = confidence.doubt(known.outputs)  # (D, K)
     weighed = [own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, K) each
-    words = np.concatenate(weighed)  # (W, K)
     if word_odds:
-        found = {name: tuple(_expected(own, name) for own in words.T) for name in BETAS}
+        found = _by_odds(known, np.concatenate(weighed))
     else:
         by_class = _by_erasure_and_excess(known, weighed)
         if by_class is None:
@@ -82,6 +89,13 @@ def _by_erasure_and_excess(known: Known, weighed: Scores) -> dict[str, tuple[flo
     needed = (words > erasure["f0.5"]) & of_class  # (W, K)
     part = (shown * needed).sum(0) / np.maximum(needed.sum(0), 1) / 2  # (K,)
     return {name: tuple((part * erasure[name] + (1 - part) * excess[name]).tolist()) for name in BETAS}
+
+
+def shown_boundaries(known: Known, sweep: Sweep | None) -> tuple[float, ...] | None:
+    """Where the words begin, for F1, that are more common in documents of each class; None where none is."""
+    hidden = HIDDEN if sweep is None else min(HIDDEN, sweep.left)
+    found = _by_excess(np.concatenate(known.scores), _shown(known), _of_class(known), hidden)
+    return None if found is None else found["f1"]
 
 
 def _by_excess(
@@ -123,13 +137,34 @@ def _of_class(known: Known) -> NDArray[np.bool_]:
     return np.repeat(np.asarray(known.truth) > 0, [len(own) for own in known.scores], axis=0)
 
 
-def _expected(log_odds: NDArray[np.floating], name: str) -> float:
-    """Where the F-score to be expected is highest. A student's lessons hold the words that its teachers needed, which
-    are a part of those that carry the label, and not a random one but the plainest: for F1, which minds misses as much
-    as false alarms, the part is taken to be smaller than it looks.
+def _by_odds(known: Known, words: NDArray[np.floating]) -> dict[str, tuple[float, ...]]:
+    """For log-odds of words (W, K) that are weighed: where the F-score to be expected is highest.
+
+    A student's lessons hold the words that its teachers needed, which are a part of those that carry the label, and not
+    a random one but the plainest: for F1, which minds misses as much as false alarms, the part is taken to be smaller
+    than it looks.
     """
-    share = labelled_share(log_odds)
-    return expected_offset(log_odds, BETAS[name], share**2 if name == "f1" else share)
+    head = known.eraser.head
+    exclusive = head.config.outputs == "softmax" and head.config.classes > 2
+    found: dict[str, list[float]] = {name: [] for name in BETAS}
+    for own, mine in zip(words.T, _of_class(known).T, strict=True):
+        chances = exclusive_chances(own, mine) if exclusive else np.exp(-np.logaddexp(0, -own))
+        share = labelled_share(chances)
+        for name, beta in BETAS.items():
+            found[name].append(expected_offset(own, chances, beta, share**2 if name == "f1" else share))
+    return {name: tuple(offsets) for name, offsets in found.items()}
+
+
+def exclusive_chances(margins: NDArray[np.floating], of_class: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How likely each word (W,) is to be one of the class, given its score less that of the strongest other class.
+
+    One class is always ahead of the others, be it by chance, so a margin is no log-odds: where a part q of words are of
+    the class, and the others of none, the token loss is least at the margin m with tanh(m / 2) = q. What the median
+    word of documents of the class has is chance.
+    """
+    chances = np.tanh(np.maximum(np.asarray(margins, np.float64), 0.0) / 2)
+    usual = float(np.median(chances[of_class])) if of_class.any() else 0.0
+    return np.asarray(np.maximum(chances - usual, 0.0) / max(1 - usual, 1e-12))
 
 
 def _negative_choices(known: Known, confidence: Confidence) -> dict[str, float | None]:

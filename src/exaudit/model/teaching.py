@@ -31,6 +31,7 @@ from exaudit.head.pseudo_labels import Opinion, joint_scores, pseudo_labels
 from exaudit.head.training import decided, scored
 from exaudit.head.tuning import TuningConfig
 from exaudit.metrics import averaged, columns, document_metrics, stable_offset
+from exaudit.model.choices import Known, shown_boundaries
 from exaudit.model.erasure import Eraser
 from exaudit.model.job import Job, Trained
 from exaudit.model.parts import upper_layers
@@ -91,7 +92,7 @@ def _teacher(
     history = job.train_head(head, data, dev, job.options.checkpoint("teacher", teacher.encoder))
     if _merit(teacher.head, dev, job).score > _merit(head, dev, job).score + MARGIN:
         head = teacher.head  # few documents: those that tuned the encoder can teach a new head little
-    return replace(teacher, head=head), history, _opinion(job, teacher.encoder, head, data, dev)
+    return replace(teacher, head=head), history, _opinion(job, teacher.encoder, head, data, dev, tuned=True)
 
 
 def _second_opinion(job: Job, encoder: Transformer) -> Opinion:
@@ -102,33 +103,41 @@ def _second_opinion(job: Job, encoder: Transformer) -> Opinion:
     data, dev = frozen.encoded(encoder)
     head = frozen.new_head(encoder)
     frozen.train_head(head, data, dev, job.options.checkpoint("second_opinion", encoder))
-    return _opinion(frozen, encoder, head, data, dev)
+    return _opinion(frozen, encoder, head, data, dev, tuned=False)
 
 
 def _opinion(
-    job: Job, encoder: Transformer, head: Head, data: LabelledFeatures, dev: LabelledFeatures
+    job: Job, encoder: Transformer, head: Head, data: LabelledFeatures, dev: LabelledFeatures, *, tuned: bool
 ) -> Opinion:
     scores = [words for _, words in scored(head, data)]
-    error = max(1 - _merit(head, dev, job).score, 1 / len(dev))
-    return Opinion(scores, _needed(job, encoder, head, dev), error)
+    return Opinion(scores, _needed(job, encoder, head, dev, tuned=tuned), 1 - _merit(head, dev, job).score)
 
 
-def _needed(job: Job, encoder: Transformer, head: Head, dev: LabelledFeatures) -> NDArray[np.float32]:
-    """The boundary above which words are needed (K,). A word that no filter chose scores the bias alone, and never is.
+def _needed(
+    job: Job, encoder: Transformer, head: Head, dev: LabelledFeatures, *, tuned: bool
+) -> NDArray[np.float32]:
+    """The boundaries above which words are needed, by each estimate (E, K). A word that no filter chose scores the bias
+    alone, and never is.
 
     At zero, a tuned teacher may flag a third of the words of a document: it reads the document's label from all of
-    them, and a student of those words would learn the document, not the words.
+    them, and a student of those words would learn the document, not the words. For the same reason, all its words are
+    more common in documents of the class; only without tuning does this tell anything.
     """
     idle = class_scores(head.bias.detach()[None], head.config.outputs).clamp(min=0)[0].cpu().numpy()  # (K,)
     outputs, scores = zip(*scored(head, dev), strict=True)
     truth = dev.class_targets(head.config.classes)  # (D, K)
-    eraser = Eraser(head, encoder, job.vocabulary)
+    known = Known(
+        Eraser(head, encoder, job.vocabulary), job.dev.documents, scores, np.array(outputs, np.float64), truth
+    )
     sweep = Sweep.over(
-        eraser, job.dev.documents, scores, np.array(outputs, np.float64), truth, times=SWEPT
+        known.eraser, known.documents, scores, known.outputs, truth, times=SWEPT
     )  # all lessons rest on it
-    if sweep is None or not sweep.tells:
-        return np.asarray(idle)
-    return np.asarray(np.maximum(np.array(sweep.boundary(ALL), np.float32), idle))
+    tells = sweep is not None and sweep.tells
+    found = [sweep.boundary(ALL)] if sweep is not None and tells else []
+    shown = None if tuned else shown_boundaries(known, sweep if tells else None)
+    if shown is not None:
+        found.append(shown)
+    return np.asarray(np.maximum(np.array(found or [tuple(idle)], np.float32), idle))
 
 
 @dataclass(frozen=True)
