@@ -35,12 +35,23 @@ def documents(lines: list[dict[str, Any]]) -> list[Document]:
 
 def same(line: dict[str, Any], old: dict[str, Any]) -> None:
     """All that the old line says; the new one also has the places and scores of every class."""
-    tokens = zip(line["tokens"], old["tokens"], strict=True)
-    for token, then in tokens:
-        told = {key: value for key, value in then.items() if key not in ("start", "end")}
-        assert {key: token[key] for key in told} == told
-    told = {key: value for key, value in old.items() if key != "tokens"}
-    assert {key: line[key] for key in told} == told
+    agree({key: line[key] for key in old}, old)
+
+
+def agree(found: Any, told: Any) -> None:
+    """The same, but for the last digits: the old numbers were written on another processor."""
+    if isinstance(told, dict):
+        assert set(told) <= set(found)
+        for key, value in told.items():
+            if key not in ("start", "end"):
+                agree(found[key], value)
+    elif isinstance(told, list):
+        for one, other in zip(found, told, strict=True):
+            agree(one, other)
+    elif isinstance(told, float):
+        assert found == pytest.approx(told, rel=1e-5, abs=1e-6)
+    else:
+        assert found == told
 
 
 def test_it_says_what_it_said(folder: Path, expected: list[dict[str, Any]]) -> None:
