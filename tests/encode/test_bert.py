@@ -118,7 +118,8 @@ def test_saved_for_transformers(folder: Path, tmp_path: Path) -> None:
         encoder.save(place)
         for again in both(place, layers=(2, 3)):
             assert again.reads_shapes == encoder.reads_shapes
-            torch.testing.assert_close(again.pack(DOCUMENTS).vectors, expected, atol=1e-5, rtol=1e-5)
+            found = again.pack(DOCUMENTS).vectors
+            torch.testing.assert_close(found, expected, atol=5e-5, rtol=1e-5)  # larger weights round more
     assert AutoTokenizer.from_pretrained(folder).mask_token == "[MASK]"
     assert AutoModel.from_pretrained(folder).config.num_hidden_layers == 3
 
