@@ -20,7 +20,8 @@ import torch
 from exaudit.benchmark.contestants import Contestant, Decomposition, Explanation
 from exaudit.benchmark.explainers import EXPLAINERS, Classifier
 from exaudit.benchmark.task import Task, draw, read_tasks
-from exaudit.encode.transformer import Transformer, depth
+from exaudit.encode.layers import depth
+from exaudit.encode.transformer import Transformer
 from exaudit.model.options import RunOptions
 from exaudit.model.settings import Settings
 from exaudit.model.train import train

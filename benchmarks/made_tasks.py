@@ -10,6 +10,11 @@ amounts   a sentence with a sum of money; its words, as "$ 2.5 million"
 quotes    a sentence with a quotation; the words within it and their marks: much is true, and only the marks show
 slips     a sentence with words changed as by a hasty writer (`exaudit.data.changes`); those words
 long      ten sentences, some of which name a day or a month, or none; those words
+negations a sentence with not, never, nobody and the like; those words
+names     a sentence with somebody's title; the title and the name after it
+pronouns  a sentence about a woman, against one about a man; she, her, hers, herself
+rare      like dates, but one sentence in twenty is positive
+noisy     like dates, but one label in ten of train and dev is wrong
 """
 
 from __future__ import annotations
@@ -33,6 +38,15 @@ DATES = {
 MONEY = {"$", "£", "€", "US$", "A$", "C$"}
 NUMBER = re.compile(r"\d[\d,.]*(m|bn|k)?")
 SIZES = {"thousand", "million", "billion", "trillion", "m", "bn"}
+NEGATIONS = {
+    "not", "n't", "no", "never", "none", "nobody", "nothing", "neither", "nor", "nowhere", "without", "cannot",
+}  # fmt: skip
+TITLES = {
+    "Mr", "Mr.", "Mrs", "Mrs.", "Ms", "Ms.", "Miss", "Dr", "Dr.", "Sir", "Lord", "Lady", "Prof", "Professor",
+    "President", "Senator", "Sen.", "Rev", "Rev.", "Judge", "Gen.", "Captain", "Sgt", "Sgt.",
+}  # fmt: skip
+HERS, HIS = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
+WRONG = 0.1  # of noisy labels
 SENTENCES = 10  # of a long document
 SPLITS = {"train": 0.75, "dev": 0.1, "test": 0.15}
 
@@ -61,6 +75,39 @@ def quotes(words: Sequence[str]) -> list[int]:
     return marks
 
 
+def negations(words: Sequence[str]) -> list[int]:
+    return [int(word.lower() in NEGATIONS) for word in words]
+
+
+def names(words: Sequence[str]) -> list[int]:
+    """A title with a capitalised word after it, and all such words that follow."""
+    marks = [0] * len(words)
+    for i, word in enumerate(words):
+        after = word[:1].isupper() and i > 0 and marks[i - 1]
+        title = word in TITLES and words[i + 1 : i + 2] and words[i + 1][:1].isupper()
+        marks[i] = int(bool(after or title))
+    return marks
+
+
+def pronouns(sentences: Sequence[list[str]]) -> Iterator[Marked]:
+    """Sentences with pronouns for women alone, and as many with pronouns for men alone."""
+    women, men = [], []
+    for words in sentences:
+        marks = [int(word.lower() in HERS) for word in words]
+        his = any(word.lower() in HIS for word in words)
+        if any(marks) != his:
+            (men if his else women).append((words, marks))
+    yield from women
+    yield from men[: len(women)]
+
+
+def rare(sentences: Sequence[list[str]], documents: int) -> Iterator[Marked]:
+    marked = [(words, dates(words)) for words in sentences]
+    positive = [own for own in marked if any(own[1])][: documents // 20]
+    yield from positive
+    yield from [own for own in marked if not any(own[1])][: documents - len(positive)]
+
+
 def found(sentences: Sequence[list[str]], mark: Callable[[Sequence[str]], list[int]]) -> Iterator[Marked]:
     """Sentences as they are, at most as many without a true word as three times those with one."""
     marked = [(words, mark(words)) for words in sentences]
@@ -87,15 +134,18 @@ def long(sentences: Sequence[list[str]], draws: random.Random) -> Iterator[Marke
         yield [word for words, _ in parts for word in words], [mark for _, marks in parts for mark in marks]
 
 
-def write(folder: Path, name: str, documents: Sequence[Marked]) -> None:
+def write(folder: Path, name: str, documents: Sequence[Marked], draws: random.Random, wrong: float) -> None:
+    """In train and dev, this part of the labels is wrong; these have no token labels then."""
     first = 0
     for split, share in SPLITS.items():
         last = first + round(share * len(documents))
         path = folder / f"{name}.{split}.jsonl"
         with replace_file(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             for i, (words, marks) in enumerate(documents[first:last]):
-                label = "positive" if any(marks) else "negative"
-                row = {"id": str(i), "tokens": words, "label": label, "token_labels": marks}
+                noisy = wrong > 0 and split != "test"
+                positive = any(marks) != (noisy and draws.random() < wrong)
+                row = {"id": str(i), "tokens": words, "label": "positive" if positive else "negative"}
+                row |= {} if noisy else {"token_labels": marks}
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
         first = last
         print(path)
@@ -118,11 +168,17 @@ def main() -> None:
         "quotes": found(sentences, quotes),
         "slips": slips(sentences[: options.documents]),
         "long": long(sentences, draws),
+        "negations": found(sentences, negations),
+        "names": found(sentences, names),
+        "pronouns": pronouns(sentences),
+        "rare": rare(sentences, options.documents),
+        "noisy": found(sentences, dates),
     }
     for name, own in made.items():
         documents = [(words, marks) for words, marks in own if words]
         draws.shuffle(documents)
-        write(options.out, name, documents[: options.documents])
+        wrong = WRONG if name == "noisy" else 0.0
+        write(options.out, name, documents[: options.documents], draws, wrong)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from exaudit.encode import Transformer
-from exaudit.encode.transformer import DEFAULT_LAYERS
+from exaudit.encode.layers import DEFAULT_LAYERS
 from exaudit.errors import EncoderError, SettingError
 
 Tiny = Callable[[str], Path]

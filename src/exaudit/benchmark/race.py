@@ -29,8 +29,9 @@ from exaudit.benchmark.explained import Explained, figures
 from exaudit.benchmark.explainers import EXPLAINERS, Classifier
 from exaudit.benchmark.task import Task, draw
 from exaudit.data.document import Document
+from exaudit.encode.layers import depth
 from exaudit.encode.locate import fingerprint, locate
-from exaudit.encode.transformer import Transformer, depth
+from exaudit.encode.transformer import Transformer
 from exaudit.errors import DataError, SettingError
 from exaudit.model.folder import load_model, save_model
 from exaudit.model.model import Model

@@ -19,11 +19,11 @@ from torch import Tensor, nn
 
 from exaudit._arrays import ranges
 from exaudit._device import pick_device, pick_precision
-from exaudit._files import read_json
 from exaudit._progress import progress
 from exaudit._side_by_side import exclusively, on_one_core, side_by_side
 from exaudit.encode.batching import by_length, evenly
 from exaudit.encode.bert import Bert, read_bert
+from exaudit.encode.layers import choose_layers
 from exaudit.encode.locate import MINILM, fingerprint, locate
 from exaudit.encode.packed import Packed
 from exaudit.encode.pieces import Ints, Pieces, Tokenizer, Windows, windows_of
@@ -32,11 +32,8 @@ from exaudit.encode.shapes import NONE, add_shapes, restore_shapes
 from exaudit.encode.sizes import check_sizes
 from exaudit.errors import EncoderError, EncoderMismatchError, SettingError
 
-__all__ = ["DEFAULT_LAYERS", "OnTheFlyFeatures", "Transformer", "depth", "last_layers", "usual_layers"]
+__all__ = ["OnTheFlyFeatures", "Transformer"]
 
-# MiniLM: by token F0.5 on FCE (docs/results.md); gte-small: a first guess. The last layers of sentence-embedding
-# models have lost token-level detail.
-DEFAULT_LAYERS: dict[str, tuple[int, ...]] = {MINILM: (2, 3, 4, 5), "gte-small": (3, 4, 5, 6)}
 # Padding included. CPU: 512 and 1024 were faster than 2048 and 4096 for MiniLM on one thread. CUDA: not measured yet.
 _PIECES_PER_BATCH = {"cpu": 1024, "cuda": 65536}
 _PIECES_PER_PACK = {
@@ -126,7 +123,7 @@ class Transformer:
         check_sizes(name, folder)
         module, tokenizer = (read_bert(folder) if plain else None) or _read(name, folder)
         restore_shapes(module, folder)
-        chosen = _choose_layers(name, layers, module.config.num_hidden_layers)
+        chosen = choose_layers(name, layers, module.config.num_hidden_layers)
         _cut(module, max(chosen))
         return cls(
             name, folder, module, Tokenizer(tokenizer),
@@ -187,7 +184,7 @@ class Transformer:
         """The same encoder, perhaps with other layers, to be tuned without changing this one."""
         other = copy.copy(self)
         if layers is not None:
-            other.layers = _choose_layers(self.name, layers, self.module.config.num_hidden_layers)
+            other.layers = choose_layers(self.name, layers, self.module.config.num_hidden_layers)
             other.dimension = len(other.layers) * self.hidden
         other.module = copy.deepcopy(self.module)
         other._loaded = -1 if self.changed else other._version()
@@ -414,34 +411,6 @@ class OnTheFlyFeatures:
         budget = _PIECES_PER_PACK.get(encoder.device.type)
         with nullcontext() if encoder.module.training else torch.no_grad():
             return encoder._encode(self.pieces, np.asarray(indices, np.int64), budget, packed=encoder.packs)
-
-
-def _choose_layers(name: str, layers: Sequence[int] | None, count: int) -> tuple[int, ...]:
-    if layers is None:
-        return usual_layers(name, count)
-    chosen = tuple(int(layer) for layer in layers)
-    if not chosen or len(set(chosen)) < len(chosen) or min(chosen) < 0 or max(chosen) > count:
-        raise SettingError(
-            f"layers are {list(chosen)}; give different numbers from 0 (embeddings) to {count}, the last of {name}"
-        )
-    return chosen
-
-
-def usual_layers(name: str, count: int) -> tuple[int, ...]:
-    """Those of an encoder, of so many layers, that is not tuned."""
-    known = DEFAULT_LAYERS.get(Path(name).name, ())
-    return known if known and max(known) <= count else tuple(last_layers(count))
-
-
-def last_layers(count: int) -> range:
-    """The last four, as in the paper: of an encoder that is not known, and once one is tuned on tokens."""
-    return range(max(1, count - 3), count + 1)
-
-
-def depth(name: str) -> int:
-    """How many layers an encoder has, without loading its weights."""
-    config = read_json(locate(name) / "config.json")
-    return int(config["num_hidden_layers"])
 
 
 def _read(name: str, folder: Path) -> tuple[Any, Any]:

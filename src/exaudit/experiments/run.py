@@ -17,7 +17,8 @@ from exaudit._device import pick_device
 from exaudit._files import make_folder, sha256_file, write_json
 from exaudit.data.document import Document
 from exaudit.encode.cache import CachedTransformer
-from exaudit.encode.transformer import Transformer, depth, last_layers
+from exaudit.encode.layers import depth, last_layers
+from exaudit.encode.transformer import Transformer
 from exaudit.errors import SettingError
 from exaudit.experiments.provenance import code_used
 from exaudit.experiments.recipe import RECIPES, Recipe

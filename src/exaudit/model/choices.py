@@ -140,9 +140,9 @@ def _of_class(known: Known) -> NDArray[np.bool_]:
 def _by_odds(known: Known, words: NDArray[np.floating]) -> dict[str, tuple[float, ...]]:
     """For log-odds of words (W, K) that are weighed: where the F-score to be expected is highest.
 
-    A student's lessons hold the words that its teachers needed, which are a part of those that carry the label, and not
-    a random one but the plainest: for F1, which minds misses as much as false alarms, the part is taken to be smaller
-    than it looks.
+    A student's pseudo-labels are the words that its teachers needed. These are only some of those that carry the label,
+    and the clearest ones rather than a random sample: for F1, where a miss counts as much as a false alarm, their part
+    is taken to be smaller than it looks.
     """
     head = known.eraser.head
     exclusive = head.config.outputs == "softmax" and head.config.classes > 2

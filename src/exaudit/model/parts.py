@@ -10,7 +10,8 @@ import torch
 from exaudit._device import pick_device
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet
-from exaudit.encode.transformer import Transformer, depth, last_layers
+from exaudit.encode.layers import depth, last_layers
+from exaudit.encode.transformer import Transformer
 from exaudit.encode.words import Vocabulary, read_vectors
 from exaudit.head.network import Head, HeadConfig
 from exaudit.model.settings import Settings

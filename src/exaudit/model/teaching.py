@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exaudit.encode.transformer import Transformer, usual_layers
+from exaudit.encode.layers import usual_layers
+from exaudit.encode.transformer import Transformer
 from exaudit.head.course import Course
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, class_scores
@@ -131,7 +132,7 @@ def _needed(
     )
     sweep = Sweep.over(
         known.eraser, known.documents, scores, known.outputs, truth, times=SWEPT
-    )  # all lessons rest on it
+    )  # all pseudo-labels rest on it
     tells = sweep is not None and sweep.tells
     found = [sweep.boundary(ALL)] if sweep is not None and tells else []
     shown = None if tuned else shown_boundaries(known, sweep if tells else None)
