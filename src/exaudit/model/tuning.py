@@ -38,7 +38,7 @@ __all__ = ["SWEPT", "Tuned", "course_of", "tune_or_resume", "tuning_config"]
 
 STEPS = 750  # of tuning at least: few documents are seen more often
 MOST = 10  # but no more often than this
-SWEPT = 5  # times as many documents as usual, without their strongest words, tell which words a student learns
+SWEPT = 5  # times as many documents as usual are read without their strongest words: pseudo-labels rest on it
 
 
 @dataclass(frozen=True)
