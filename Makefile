@@ -14,7 +14,7 @@ demo: $(STAMP)
 	.venv/bin/exaudit demo
 
 test: $(STAMP) lint
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 build: $(STAMP)
 	scripts/build

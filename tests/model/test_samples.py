@@ -20,7 +20,7 @@ from exaudit.model.model import Model
 from exaudit.model.settings import Settings
 from exaudit.model.train import train
 
-COMPARED = 5  # classes that also get a model of their own
+COMPARED = 3  # classes that also get a model of their own
 
 
 @pytest.fixture(scope="module", autouse=True)
