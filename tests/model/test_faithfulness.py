@@ -234,8 +234,7 @@ def test_an_encoder_reads_masks_and_a_resumed_run_says_the_same(tmp_path: Path) 
     def stop(record: dict[str, Any]) -> None:
         raise KeyboardInterrupt
 
-    work = tmp_path / "work"
-    work.mkdir()
+    work = tmp_path / "work" / "of this run"  # not there yet
     with pytest.raises(KeyboardInterrupt):
         train(settings, one_cue(60), one_cue(40, 1), options=RunOptions(work, report=stop))
     resumed = train(settings, one_cue(60), one_cue(40, 1), options=RunOptions(work, resume=True))

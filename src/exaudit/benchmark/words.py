@@ -249,7 +249,6 @@ class _Trainer:
         recipe, work = RECIPES[name], self.work(name)
         init, before = (None, 0.0) if recipe.after is None else self.model(recipe.after)
         resumed = work.exists()
-        make_folder(work)
         model = train(
             replace(self.settings, cache=self._cache, **recipe.changes),
             list(self.task.train),

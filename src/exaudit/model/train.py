@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from exaudit._device import pick_device
+from exaudit._files import make_folder
 from exaudit.data.document import Document
 from exaudit.data.labels import LabelSet, Value
 from exaudit.data.words import cut_like
@@ -56,12 +57,15 @@ def train(
     values
         The labels as the caller gave them, by name.
     options
-        Checkpoints, progress reports and grouping.
+        Checkpoints, progress reports and grouping; the folder of `work` is made where it is not there.
     """
     began = time.monotonic()
     settings = _as_cut(settings, documents) if init is None else settings.inheriting(init.settings)
     _check_effects(settings, init)
     pick_device(settings.device)
+    options = options or RunOptions()
+    if options.work is not None:
+        make_folder(options.work)
     documents = [document.recut(settings.tokens) for document in documents]
     dev = None if dev is None else [document.recut(settings.tokens) for document in dev]
     labels = LabelSet.infer(documents, settings.positive, values=values) if init is None else init.labels
@@ -70,7 +74,7 @@ def train(
     vocabulary = build_vocabulary(settings, documents) if init is None else init.vocabulary
     job = Job(
         settings,
-        options or RunOptions(),
+        options,
         labels,
         Split.of(documents, labels, vocabulary),
         Split.of(dev, labels, vocabulary),
