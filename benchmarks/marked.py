@@ -5,7 +5,7 @@
 TASKS is a folder of tasks as for `exaudit benchmark words`, with token labels in dev, too. MODEL is a model folder, or
 a file of scores that an earlier run left in OUT (.npz: `dev` and `test`, the scores of all words, and `boundary`;
 `boundary_0.5` and `boundary_1`, where they differ for F0.5 and F1). A task may be named more than once, as in
-hedges=frozen hedges=tuned.
+hedges=frozen hedges=tuned. The built-in samples are tasks, too: reviews, learner, requests and complaints.
 
 Three ways are compared, each over many draws of the documents:
 
@@ -34,8 +34,9 @@ from exaudit._files import replace_file
 from exaudit._tables import markdown_table
 from exaudit.analyse.report.blocks import Plot, Series
 from exaudit.analyse.report.svg import panels
-from exaudit.benchmark.task import Task, read_tasks
+from exaudit.benchmark.task import Task, read_tasks, sample_task
 from exaudit.data.document import Document
+from exaudit.data.sample import SAMPLE_SIZES
 from exaudit.metrics import best_offset, f_beta
 from exaudit.model.boundaries import start_before_marking
 from exaudit.model.folder import load_model
@@ -248,8 +249,11 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    names = sorted({given.partition("=")[0] for given in options.models})
-    tasks = {task.name: task for task in read_tasks(options.tasks, names)}
+    named = {given.partition("=")[0] for given in options.models}
+    samples = named & SAMPLE_SIZES.keys()
+    tasks = {name: sample_task(name) for name in samples}
+    if others := sorted(named - samples):
+        tasks |= {task.name: task for task in read_tasks(options.tasks, others)}
     results = {}
     for given in options.models:
         scored = read(tasks, given, options.out, options.device)
