@@ -16,7 +16,6 @@ __all__ = [
     "bootstrap",
     "columns",
     "document_metrics",
-    "expected_offset",
     "f_beta",
     "labelled_share",
     "likely_offset",
@@ -131,17 +130,6 @@ def best_offset(
         return 0.0
     middle = (scores[best] + below[best]) / 2
     return float(middle if middle < scores[best] else below[best])  # neighbouring floats have no middle
-
-
-def expected_offset(
-    scores: NDArray[np.floating], chances: NDArray[np.floating], beta: float = 1.0, labelled: float = 1.0
-) -> float:
-    """The decision boundary with the highest F_beta to be expected, given the chance of each to have been labelled.
-
-    labelled : the part of the true ones that were labelled where the chances were learnt; one of chance p then is true
-        with probability p / labelled (Elkan and Noto, 2008).
-    """
-    return likely_offset(scores, [np.minimum(np.asarray(chances, np.float64) / labelled, 1.0)], beta)
 
 
 def likely_offset(

@@ -14,6 +14,7 @@ from exaudit.errors import DataError, SettingError
 from exaudit.metrics import Counts, best_offset
 from exaudit.model.boundaries import with_boundary, with_boundary_at_zero, with_choice
 from exaudit.model.choices import Known, choices, exclusive_chances, shown_boundaries
+from exaudit.model.excess import Excess
 from exaudit.model.folder import load_model, save_model
 from tiny import reviews, tiny_labeler
 
@@ -107,13 +108,38 @@ def test_of_classes_that_exclude_each_other_words_of_none_are_not_flagged() -> N
     head = SimpleNamespace(config=SimpleNamespace(outputs="softmax", classes=3, pool="none"))
     documents = [Document(str(i), "", ("w",) * 20) for i in range(200)]
     known = Known(SimpleNamespace(head=head), documents, scores, (2.0 * targets - 1) * 9, targets)  # type: ignore[arg-type]
-    found = choices(known, word_odds=True)
+    found = choices(known, ())
     assert found is not None
     words, true = np.concatenate(scores), np.concatenate(truth)
     for name, beta in (("f1", 1.0), ("f0.5", 0.5)):
         for k, boundary in enumerate(found["choices"][name]["words"]):
             best = Counts.of(words[:, k] > best_offset(words[:, k], true[:, k], beta), true[:, k]).f(beta)
             assert Counts.of(words[:, k] > boundary, true[:, k]).f(beta) > 0.9 * best > 0.5
+
+
+def test_a_student_that_is_sure_of_wrong_words_is_not_believed_alone() -> None:
+    """Of the words that a student is sure of, half carry the label: those that an encoder shows that was not tuned."""
+    draws = np.random.default_rng(0)
+    targets = np.arange(200)[:, None] % 2
+    sure = [(draws.random((20, 1)) < 0.2) & (target > 0) for target in targets]
+    true = [own & (draws.random((20, 1)) < 0.5) for own in sure]
+    scores = [
+        np.where(a, draws.normal(6, 0.5, (20, 1)), -6) + 3.0 * b for a, b in zip(sure, true, strict=True)
+    ]
+    parts = np.concatenate([np.where(own, 0.9, 0.05) * t for own, t in zip(true, targets, strict=True)])
+    words, truth = np.concatenate(scores)[:, 0], np.concatenate(true)[:, 0]
+    head = SimpleNamespace(config=SimpleNamespace(outputs="independent", classes=1, pool="none"))
+    documents = [Document(str(i), "", ("w",) * 20) for i in range(200)]
+    known = Known(SimpleNamespace(head=head), documents, scores, (2.0 * targets - 1) * 9, targets)  # type: ignore[arg-type]
+    excess = Excess.along(words, parts[:, 0])
+    f = {}
+    for name, given in (("alone", ()), ("both", (excess,))):
+        found = choices(known, given)
+        assert found is not None
+        f[name] = Counts.of(words > found["choices"]["f0.5"]["words"][0], truth).f(0.5)
+    assert f["alone"] < 0.6
+    assert f["both"] > 0.95
+    assert [Excess.from_json(own).to_json() for own in found["excess"]] == [excess.to_json()]
 
 
 def test_words_that_show_are_those_more_common_in_documents_of_the_class() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.isotonic import IsotonicRegression
 
 from exaudit.model.excess import Excess, excess_boundary
 
@@ -57,6 +58,19 @@ def test_the_part_by_hand() -> None:
     expected = np.maximum(1 - 1 / odds, 0)
     np.testing.assert_allclose(found.part(np.array([-1.0, 0.0, 1.0, 2.0])), expected)
     np.testing.assert_allclose(found.part(np.array([-9.0, 9.0])), expected[[0, -1]])
+
+
+def test_along_other_scores_it_is_isotonic_regression() -> None:
+    draws = np.random.default_rng(0)
+    scores = np.round(draws.normal(0, 1, 400), 1)  # many are alike
+    parts = np.clip(draws.normal(0.3 + 0.2 * scores, 0.3), 0, 1)
+    found = Excess.along(scores, parts)
+    expected = IsotonicRegression(out_of_bounds="clip").fit(scores, parts)
+    # Between two scores that were seen, ours is that of the lower one.
+    np.testing.assert_allclose(found.part(np.unique(scores)), expected.predict(np.unique(scores)), atol=1e-9)
+    assert found.part(np.array([-99.0, 99.0])).tolist() == [found.parts[0], found.parts[-1]]
+    assert found.part(scores).mean() == pytest.approx(parts.mean())
+    assert (np.diff(found.parts) > 0).all()
 
 
 def test_more_idle_words_show_nothing() -> None:

@@ -22,6 +22,7 @@ from exaudit.head.pseudo_labels import pseudo_labels
 from exaudit.head.tuning import tune
 from exaudit.metrics import Counts
 from exaudit.model import model as module
+from exaudit.model.boundaries import with_boundary, with_boundary_at_zero
 from exaudit.model.documents import as_documents
 from exaudit.model.folder import update_model
 from exaudit.model.labeler import Labeler
@@ -265,6 +266,14 @@ def test_a_student_stands_in_for_its_teacher_unless_documents_suffer(
         assert model.model_.record["tuning"]["kept"] == kept
         assert model.model_.head.config.pool == pool
         assert model.model_.vocabulary is None  # a tuned encoder learns the words itself
+        known = model.model_.record["boundary"]
+        assert ("excess" in known) == (
+            kept == "student"
+        )  # what the second opinion shows, by the student's scores
+        dev = [d.without_token_labels() for d in documents[30:]]
+        again = with_boundary(with_boundary_at_zero(model.model_), dev, by="f0.5")
+        assert again.record["boundary"].get("excess") == known.get("excess")
+        assert again.word_boundaries == pytest.approx(model.model_.word_boundaries, abs=0.01)
 
 
 def test_what_chance_may_have_done_is_no_clear_difference() -> None:

@@ -18,6 +18,7 @@ from exaudit.head.training import scored
 from exaudit.metrics import best_offset, stable_offset
 from exaudit.model.choices import BETAS, Known, Scores, choices, negative_boundary
 from exaudit.model.erasure import Eraser
+from exaudit.model.excess import Excess
 from exaudit.model.job import Job, Trained
 from exaudit.model.marked import check_marked, marked_boundary
 from exaudit.model.model import Model
@@ -70,7 +71,7 @@ def boundaries_of(job: Job, trained: Trained) -> Boundaries:
             np.array(outputs, np.float64) - np.array(documents),
             of_class,
         )
-        found = choices(known, trained.word_odds)
+        found = choices(known, trained.excess)
         if found is not None:
             return Boundaries(documents=documents, record={"by": by, **found}, **_chosen(found, by))
     words, record = zero, None
@@ -184,7 +185,10 @@ def _by_choices(
             f"this model was trained on tokens, or with the min-max loss, which put its boundary; {by} by document "
             "labels is for models of the document loss"
         )
-    found = choices(known, word_odds=model.head.config.pool == "none")
+    by_odds = model.head.config.pool == "none"
+    found = choices(
+        known, [Excess.from_json(own) for own in _kept_choices(model).get("excess", ())] if by_odds else None
+    )
     if found is None:
         raise DataError(
             f"these documents ({len(documents):,}) tell too little: give some of every class, and of some length, so "
@@ -222,7 +226,7 @@ def _with_chosen(model: Model, found: dict[str, Any], by: str) -> Model:
 def _kept_choices(model: Model) -> dict[str, Any]:
     """What is known of the boundaries for each F-score, which stays true whatever boundary is in use."""
     record = model.record.get("boundary") or {}
-    return {key: record[key] for key in ("confidence", "sweep", "choices") if key in record}
+    return {key: record[key] for key in ("confidence", "excess", "sweep", "choices") if key in record}
 
 
 def with_boundary_at_zero(model: Model) -> Model:

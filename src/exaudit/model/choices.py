@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from exaudit.data.document import Document
 from exaudit.head.confidence import Confidence
 from exaudit.head.network import Head, class_scores
-from exaudit.metrics import expected_offset, labelled_share, stable_offset
+from exaudit.metrics import labelled_share, likely_offset, stable_offset
 from exaudit.model.erasure import Eraser
 from exaudit.model.excess import Excess, excess_boundary
 from exaudit.model.sweep import EFFECTS, Sweep
@@ -24,6 +24,7 @@ __all__ = [
     "choices",
     "exclusive_chances",
     "negative_boundary",
+    "shown",
     "shown_boundaries",
 ]
 
@@ -45,21 +46,24 @@ class Known:
     truth: NDArray[np.generic]  # (D, K)
 
 
-def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
+def choices(known: Known, excess: Sequence[Excess] | None) -> dict[str, Any] | None:
     """Boundaries of the words for `f1` and `f0.5`, by document labels alone; None where these tell too little.
 
     Scores are weighed by how sure their document is. Where a head learnt words one by one, its scores are log-odds, and
     the boundary goes where the F-score to be expected is highest. Else two estimates are made of it: by the words that
     decisions need (`exaudit.model.sweep`), and by how much more common words are in documents of the class
     (`exaudit.model.excess`).
+
+    excess : where words were learnt one by one, and only there: how likely words of a score are to be there on account
+        of each class, by an encoder that was not tuned; may be empty.
     """
     if known.truth.all() or not known.truth.any():
         return None
     confidence = Confidence.fit(known.outputs, known.truth)
     doubts = confidence.doubt(known.outputs)  # (D, K)
     weighed = [own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, K) each
-    if word_odds:
-        found = _by_odds(known, np.concatenate(weighed))
+    if excess is not None:
+        found = _by_odds(known, np.concatenate(weighed), excess)
     else:
         by_class = _by_erasure_and_excess(known, weighed)
         if by_class is None:
@@ -68,6 +72,7 @@ def choices(known: Known, word_odds: bool) -> dict[str, Any] | None:
     negative = _negative_choices(known, confidence)
     return {
         "confidence": confidence.to_json(),
+        **({"excess": [own.to_json() for own in excess]} if excess else {}),
         "choices": {name: {"words": list(found[name]), "negative": negative[name]} for name in BETAS},
     }
 
@@ -78,23 +83,23 @@ def _by_erasure_and_excess(known: Known, weighed: Scores) -> dict[str, tuple[flo
     The boundary is half way between them where all words that decisions need are there on account of the class, and
     nearer to excess the fewer of them are. Excess decides alone where it takes dozens of words to change what documents
     look like: what a decision needs is then a small part of what speaks for it."""
-    words, shown, of_class = np.concatenate(weighed), _shown(known), _of_class(known)  # (W, K) each
+    words, parts, of_class = np.concatenate(weighed), shown(known), _of_class(known)  # (W, K) each
     sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
     if sweep is None or not sweep.few:
-        return _by_excess(words, shown, of_class, HIDDEN_AMONG_MANY)
+        return _by_excess(words, parts, of_class, HIDDEN_AMONG_MANY)
     erasure = {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
-    excess = _by_excess(words, shown, of_class, min(HIDDEN, sweep.left))
+    excess = _by_excess(words, parts, of_class, min(HIDDEN, sweep.left))
     if excess is None:
         return erasure
     needed = (words > erasure["f0.5"]) & of_class  # (W, K)
-    part = (shown * needed).sum(0) / np.maximum(needed.sum(0), 1) / 2  # (K,)
+    part = (parts * needed).sum(0) / np.maximum(needed.sum(0), 1) / 2  # (K,)
     return {name: tuple((part * erasure[name] + (1 - part) * excess[name]).tolist()) for name in BETAS}
 
 
 def shown_boundaries(known: Known, sweep: Sweep | None) -> tuple[float, ...] | None:
     """Where the words begin, for F1, that are more common in documents of each class; None where none is."""
     hidden = HIDDEN if sweep is None else min(HIDDEN, sweep.left)
-    found = _by_excess(np.concatenate(known.scores), _shown(known), _of_class(known), hidden)
+    found = _by_excess(np.concatenate(known.scores), shown(known), _of_class(known), hidden)
     return None if found is None else found["f1"]
 
 
@@ -120,16 +125,16 @@ def _by_excess(
     return found
 
 
-def _shown(known: Known) -> NDArray[np.float64]:
+def shown(known: Known) -> NDArray[np.float64]:
     """How likely each word is to be there on account of each class (W, K); 0 in documents of others."""
     plain, of_class = np.concatenate(known.scores), _of_class(known)  # (W, K) each
     idle = _idle_scores(known.eraser.head)  # (K,)
-    shown = np.zeros(plain.shape)
+    parts = np.zeros(plain.shape)
     for k, mine in enumerate(of_class.T):
         if mine.any() and not mine.all():
             excess = Excess.of(plain[:, k], mine, idle=float(idle[k]), documents=len(known.scores))
-            shown[mine, k] = excess.part(plain[mine, k])
-    return shown
+            parts[mine, k] = excess.part(plain[mine, k])
+    return parts
 
 
 def _of_class(known: Known) -> NDArray[np.bool_]:
@@ -137,21 +142,30 @@ def _of_class(known: Known) -> NDArray[np.bool_]:
     return np.repeat(np.asarray(known.truth) > 0, [len(own) for own in known.scores], axis=0)
 
 
-def _by_odds(known: Known, words: NDArray[np.floating]) -> dict[str, tuple[float, ...]]:
+def _by_odds(
+    known: Known, words: NDArray[np.floating], excess: Sequence[Excess]
+) -> dict[str, tuple[float, ...]]:
     """For log-odds of words (W, K) that are weighed: where the F-score to be expected is highest.
 
-    A student's pseudo-labels are the words that its teachers needed. These are only some of those that carry the label,
-    and the clearest ones rather than a random sample: for F1, where a miss counts as much as a false alarm, their part
-    is taken to be smaller than it looks.
+    How likely words are to carry the label is guessed in two ways, each as good as the other. A student's pseudo-labels
+    are the words that its teachers needed. If they are right, they are only some of those that carry the label, and
+    the clearest ones rather than a random sample: for F1, where a miss counts as much as a false alarm, their part
+    is taken to be smaller than it looks. But they may be wrong, and the student is as sure of them: so the other guess
+    is the part of words of a score that an encoder which was not tuned finds to be there on account of the class.
     """
     head = known.eraser.head
     exclusive = head.config.outputs == "softmax" and head.config.classes > 2
+    plain, of_class = np.concatenate(known.scores), _of_class(known)  # (W, K) each
     found: dict[str, list[float]] = {name: [] for name in BETAS}
-    for own, mine in zip(words.T, _of_class(known).T, strict=True):
-        chances = exclusive_chances(own, mine) if exclusive else np.exp(-np.logaddexp(0, -own))
+    for k, own in enumerate(words.T):
+        chances = exclusive_chances(own, of_class[:, k]) if exclusive else np.exp(-np.logaddexp(0, -own))
         share = labelled_share(chances)
+        parts = excess[k].part(plain[:, k]) if excess else np.zeros(len(own))  # (W,)
         for name, beta in BETAS.items():
-            found[name].append(expected_offset(own, chances, beta, share**2 if name == "f1" else share))
+            guesses = [np.minimum(chances / (share**2 if name == "f1" else share), 1.0)]
+            if parts.any():
+                guesses.append(parts)
+            found[name].append(likely_offset(own, guesses, beta))
     return {name: tuple(offsets) for name, offsets in found.items()}
 
 

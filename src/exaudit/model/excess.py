@@ -72,6 +72,25 @@ class Excess:
         usual = odds[max(int(np.searchsorted(edges, idle, side="right")) - 1, 0)]
         return cls(edges, np.maximum(1 - usual / odds, 0.0))
 
+    @classmethod
+    def along(cls, scores: NDArray[np.floating], parts: NDArray[np.floating]) -> Self:
+        """By other scores of the words (W,), as those of another model: the mean part of the words of a score, were
+        none to be below that of a lower score."""
+        alike, which, counts = np.unique(
+            np.asarray(scores, np.float64), return_inverse=True, return_counts=True
+        )
+        sums = np.bincount(which, parts).astype(np.float64)  # (B,)
+        rates = rising_rates(sums, counts.astype(np.float64))
+        first = np.append(True, rates[1:] > rates[:-1])
+        return cls(alike[first], rates[first])
+
+    def to_json(self) -> dict[str, list[float]]:
+        return {"scores": self.scores.tolist(), "parts": self.parts.tolist()}
+
+    @classmethod
+    def from_json(cls, value: dict[str, list[float]]) -> Self:
+        return cls(np.array(value["scores"], np.float64), np.array(value["parts"], np.float64))
+
     def part(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
         """For words of these scores, each."""
         bins = np.searchsorted(self.scores, np.asarray(scores, np.float64), side="right") - 1

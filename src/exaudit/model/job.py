@@ -12,6 +12,7 @@ from exaudit.encode.words import Vocabulary
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head
 from exaudit.head.training import train
+from exaudit.model.excess import Excess
 from exaudit.model.options import RunOptions
 from exaudit.model.parts import new_head
 from exaudit.model.settings import Settings
@@ -29,7 +30,8 @@ class Trained:
     dev: LabelledFeatures  # the dev documents as this encoder reads them
     history: dict[str, Any]
     tuning: dict[str, Any] | None = None  # None: the encoder is as it came
-    word_odds: bool = False  # whether scores are log-odds of words, which the head learnt one by one
+    # Where scores are log-odds of words, which the head learnt one by one: what they tell an encoder that is not tuned.
+    excess: tuple[Excess, ...] | None = None
 
 
 @dataclass(frozen=True)

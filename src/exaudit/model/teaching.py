@@ -32,8 +32,9 @@ from exaudit.head.pseudo_labels import Opinion, joint_scores, pseudo_labels
 from exaudit.head.training import decided, scored
 from exaudit.head.tuning import TuningConfig
 from exaudit.metrics import averaged, columns, document_metrics, stable_offset
-from exaudit.model.choices import Known, shown_boundaries
+from exaudit.model.choices import Known, shown, shown_boundaries
 from exaudit.model.erasure import Eraser
+from exaudit.model.excess import Excess
 from exaudit.model.job import Job, Trained
 from exaudit.model.parts import upper_layers
 from exaudit.model.pretraining import pretrained, words_changed
@@ -56,9 +57,8 @@ def taught(job: Job, encoder: Transformer) -> Trained:
     course = course_of(job, encoder, words_changed(job) + sum(words), sweeps=(SWEPT, SWEPT, 1, 1))
 
     start, pretraining = pretrained(job, encoder, course)
-    second = _second_opinion(
-        job, start
-    )  # first: it lets go of its features before the teacher needs the room
+    # First: it lets go of its features before the teacher needs the room.
+    second, parts = _second_opinion(job, start)
     teacher, history, first = _teacher(job, start.copy(encoder.layers), for_teacher, course)
 
     targets = job.data.labels.class_targets(len(job.labels))  # (D, K)
@@ -79,7 +79,8 @@ def taught(job: Job, encoder: Transformer) -> Trained:
         "kept": "student" if kept else "teacher",
         "dev": dict(zip(("teacher", "student"), (one.score for one in merits), strict=True)),  # documents
     }
-    return Trained(best.encoder, best.head, dev[kept], history, record, word_odds=bool(kept))
+    excess = _excess(student.head, dev[1], parts) if kept else None
+    return Trained(best.encoder, best.head, dev[kept], history, record, excess)
 
 
 def _teacher(
@@ -96,15 +97,23 @@ def _teacher(
     return replace(teacher, head=head), history, _opinion(job, teacher.encoder, head, data, dev, tuned=True)
 
 
-def _second_opinion(job: Job, encoder: Transformer) -> Opinion:
-    """What a head on an encoder that is not tuned makes of the training words."""
+def _second_opinion(job: Job, encoder: Transformer) -> tuple[Opinion, NDArray[np.float64]]:
+    """What a head on an encoder that is not tuned makes of the training words, and how likely it takes each word of
+    dev to be there on account of each class (W, K)."""
     frozen = replace(job, settings=replace(job.settings, tune_encoder=False, pretrain=None))
     count = encoder.module.config.num_hidden_layers
     encoder = encoder.copy(job.settings.layers or usual_layers(job.settings.encoder, count))
     data, dev = frozen.encoded(encoder)
     head = frozen.new_head(encoder)
     frozen.train_head(head, data, dev, job.options.checkpoint("second_opinion", encoder))
-    return _opinion(frozen, encoder, head, data, dev, tuned=False)
+    parts = shown(_known(frozen, encoder, head, dev))
+    return _opinion(frozen, encoder, head, data, dev, tuned=False), parts
+
+
+def _excess(head: Head, dev: LabelledFeatures, parts: NDArray[np.float64]) -> tuple[Excess, ...]:
+    """By the scores of a student, for each class."""
+    scores = np.concatenate([words for _, words in scored(head, dev)])  # (W, K)
+    return tuple(Excess.along(own, part) for own, part in zip(scores.T, parts.T, strict=True))
 
 
 def _opinion(
@@ -125,20 +134,28 @@ def _needed(
     more common in documents of the class; only without tuning does this tell anything.
     """
     idle = class_scores(head.bias.detach()[None], head.config.outputs).clamp(min=0)[0].cpu().numpy()  # (K,)
-    outputs, scores = zip(*scored(head, dev), strict=True)
-    truth = dev.class_targets(head.config.classes)  # (D, K)
-    known = Known(
-        Eraser(head, encoder, job.vocabulary), job.dev.documents, scores, np.array(outputs, np.float64), truth
-    )
+    known = _known(job, encoder, head, dev)
     sweep = Sweep.over(
-        known.eraser, known.documents, scores, known.outputs, truth, times=SWEPT
+        known.eraser, known.documents, known.scores, known.outputs, known.truth, times=SWEPT
     )  # all pseudo-labels rest on it
     tells = sweep is not None and sweep.tells
     found = [sweep.boundary(ALL)] if sweep is not None and tells else []
-    shown = None if tuned else shown_boundaries(known, sweep if tells else None)
-    if shown is not None:
-        found.append(shown)
+    by_excess = None if tuned else shown_boundaries(known, sweep if tells else None)
+    if by_excess is not None:
+        found.append(by_excess)
     return np.asarray(np.maximum(np.array(found or [tuple(idle)], np.float32), idle))
+
+
+def _known(job: Job, encoder: Transformer, head: Head, dev: LabelledFeatures) -> Known:
+    """What a head says of the dev documents."""
+    outputs, scores = zip(*scored(head, dev), strict=True)
+    return Known(
+        Eraser(head, encoder, job.vocabulary),
+        job.dev.documents,
+        scores,
+        np.array(outputs, np.float64),
+        dev.class_targets(head.config.classes),
+    )
 
 
 @dataclass(frozen=True)
