@@ -142,6 +142,32 @@ def test_a_student_that_is_sure_of_wrong_words_is_not_believed_alone() -> None:
     assert [Excess.from_json(own).to_json() for own in found["excess"]] == [excess.to_json()]
 
 
+def test_words_over_which_a_tuned_encoder_spread_the_label_are_seen_by_one_that_was_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All words of positive documents look like the class, and erasing them tells nothing."""
+    monkeypatch.setattr("exaudit.model.choices.Sweep.over", lambda *_: None)
+    draws = np.random.default_rng(0)
+    targets = np.arange(200)[:, None] % 2
+    true = [(draws.random((20, 1)) < 0.2) & (target > 0) for target in targets]
+    scores = [draws.normal(4.0 * t, 1, (20, 1)) + 3.0 * own for own, t in zip(true, targets, strict=True)]
+    parts = np.concatenate([np.where(own, 0.9, 0.05) * t for own, t in zip(true, targets, strict=True)])
+    words, truth = np.concatenate(scores)[:, 0], np.concatenate(true)[:, 0]
+    head = SimpleNamespace(
+        config=SimpleNamespace(outputs="independent", classes=1, pool="max"), bias=torch.zeros(2)
+    )
+    documents = [Document(str(i), "", ("w",) * 20) for i in range(200)]
+    known = Known(SimpleNamespace(head=head), documents, scores, (2.0 * targets - 1) * 9, targets)  # type: ignore[arg-type]
+    best = Counts.of(words > best_offset(words, truth, 1.0), truth).f()
+    f = []
+    for excess in ((), (Excess.along(words, parts[:, 0]),)):
+        found = choices(known, excess)
+        assert found is not None
+        f.append(Counts.of(words > found["choices"]["f1"]["words"][0], truth).f())
+    assert f[0] < 0.6 * best
+    assert f[1] > 0.8 * best
+
+
 def test_words_that_show_are_those_more_common_in_documents_of_the_class() -> None:
     draws = np.random.default_rng(0)
     targets = np.arange(100)[:, None] % 2

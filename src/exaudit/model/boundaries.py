@@ -185,10 +185,7 @@ def _by_choices(
             f"this model was trained on tokens, or with the min-max loss, which put its boundary; {by} by document "
             "labels is for models of the document loss"
         )
-    by_odds = model.head.config.pool == "none"
-    found = choices(
-        known, [Excess.from_json(own) for own in _kept_choices(model).get("excess", ())] if by_odds else None
-    )
+    found = choices(known, [Excess.from_json(own) for own in _kept_choices(model).get("excess", ())])
     if found is None:
         raise DataError(
             f"these documents ({len(documents):,}) tell too little: give some of every class, and of some length, so "

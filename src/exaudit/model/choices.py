@@ -46,7 +46,7 @@ class Known:
     truth: NDArray[np.generic]  # (D, K)
 
 
-def choices(known: Known, excess: Sequence[Excess] | None) -> dict[str, Any] | None:
+def choices(known: Known, excess: Sequence[Excess] = ()) -> dict[str, Any] | None:
     """Boundaries of the words for `f1` and `f0.5`, by document labels alone; None where these tell too little.
 
     Scores are weighed by how sure their document is. Where a head learnt words one by one, its scores are log-odds, and
@@ -54,18 +54,18 @@ def choices(known: Known, excess: Sequence[Excess] | None) -> dict[str, Any] | N
     decisions need (`exaudit.model.sweep`), and by how much more common words are in documents of the class
     (`exaudit.model.excess`).
 
-    excess : where words were learnt one by one, and only there: how likely words of a score are to be there on account
-        of each class, by an encoder that was not tuned; may be empty.
+    excess : where the encoder was tuned: how likely words of a score are to be there on account of each class, by one
+        that was not. A tuned encoder spreads what a document says over its words, and all of them look like it.
     """
     if known.truth.all() or not known.truth.any():
         return None
     confidence = Confidence.fit(known.outputs, known.truth)
     doubts = confidence.doubt(known.outputs)  # (D, K)
     weighed = [own - less for own, less in zip(known.scores, doubts, strict=True)]  # (N, K) each
-    if excess is not None:
+    if known.eraser.head.config.pool == "none":
         found = _by_odds(known, np.concatenate(weighed), excess)
     else:
-        by_class = _by_erasure_and_excess(known, weighed)
+        by_class = _by_erasure_and_excess(known, weighed, excess)
         if by_class is None:
             return None
         found = by_class
@@ -77,23 +77,26 @@ def choices(known: Known, excess: Sequence[Excess] | None) -> dict[str, Any] | N
     }
 
 
-def _by_erasure_and_excess(known: Known, weighed: Scores) -> dict[str, tuple[float, ...]] | None:
+def _by_erasure_and_excess(
+    known: Known, weighed: Scores, excess: Sequence[Excess]
+) -> dict[str, tuple[float, ...]] | None:
     """Between erasure and excess. Erasure finds the words that decisions need, and misses those that say the same once
     more. Excess finds words that are more common in documents of the class, and takes the neighbours of a cue for cues.
     The boundary is half way between them where all words that decisions need are there on account of the class, and
     nearer to excess the fewer of them are. Excess decides alone where it takes dozens of words to change what documents
     look like: what a decision needs is then a small part of what speaks for it."""
-    words, parts, of_class = np.concatenate(weighed), shown(known), _of_class(known)  # (W, K) each
+    words, of_class = np.concatenate(weighed), _of_class(known)  # (W, K) each
+    parts = _parts(known, excess) * of_class if excess else shown(known)  # (W, K)
     sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
     if sweep is None or not sweep.few:
         return _by_excess(words, parts, of_class, HIDDEN_AMONG_MANY)
     erasure = {name: sweep.boundary(EFFECTS[name]) for name in BETAS}
-    excess = _by_excess(words, parts, of_class, min(HIDDEN, sweep.left))
-    if excess is None:
+    by_excess = _by_excess(words, parts, of_class, min(HIDDEN, sweep.left))
+    if by_excess is None:
         return erasure
     needed = (words > erasure["f0.5"]) & of_class  # (W, K)
     part = (parts * needed).sum(0) / np.maximum(needed.sum(0), 1) / 2  # (K,)
-    return {name: tuple((part * erasure[name] + (1 - part) * excess[name]).tolist()) for name in BETAS}
+    return {name: tuple((part * erasure[name] + (1 - part) * by_excess[name]).tolist()) for name in BETAS}
 
 
 def shown_boundaries(known: Known, sweep: Sweep | None) -> tuple[float, ...] | None:
@@ -137,6 +140,12 @@ def shown(known: Known) -> NDArray[np.float64]:
     return parts
 
 
+def _parts(known: Known, excess: Sequence[Excess]) -> NDArray[np.float64]:
+    """How likely each word is to be there on account of each class (W, K), by its score alone."""
+    plain = np.concatenate(known.scores)  # (W, K)
+    return np.stack([own.part(scores) for own, scores in zip(excess, plain.T, strict=True)], 1)
+
+
 def _of_class(known: Known) -> NDArray[np.bool_]:
     """Whether each word is of a document of each class (W, K)."""
     return np.repeat(np.asarray(known.truth) > 0, [len(own) for own in known.scores], axis=0)
@@ -155,16 +164,16 @@ def _by_odds(
     """
     head = known.eraser.head
     exclusive = head.config.outputs == "softmax" and head.config.classes > 2
-    plain, of_class = np.concatenate(known.scores), _of_class(known)  # (W, K) each
+    of_class = _of_class(known)  # (W, K)
+    parts = _parts(known, excess) if excess else np.zeros(words.shape)  # (W, K)
     found: dict[str, list[float]] = {name: [] for name in BETAS}
     for k, own in enumerate(words.T):
         chances = exclusive_chances(own, of_class[:, k]) if exclusive else np.exp(-np.logaddexp(0, -own))
         share = labelled_share(chances)
-        parts = excess[k].part(plain[:, k]) if excess else np.zeros(len(own))  # (W,)
         for name, beta in BETAS.items():
             guesses = [np.minimum(chances / (share**2 if name == "f1" else share), 1.0)]
-            if parts.any():
-                guesses.append(parts)
+            if parts[:, k].any():
+                guesses.append(parts[:, k])
             found[name].append(likely_offset(own, guesses, beta))
     return {name: tuple(offsets) for name, offsets in found.items()}
 

@@ -30,8 +30,7 @@ class Trained:
     dev: LabelledFeatures  # the dev documents as this encoder reads them
     history: dict[str, Any]
     tuning: dict[str, Any] | None = None  # None: the encoder is as it came
-    # Where scores are log-odds of words, which the head learnt one by one: what they tell an encoder that is not tuned.
-    excess: tuple[Excess, ...] | None = None
+    excess: tuple[Excess, ...] = ()  # for each class: what the scores tell by an encoder that is not tuned
 
 
 @dataclass(frozen=True)

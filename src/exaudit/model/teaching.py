@@ -79,7 +79,7 @@ def taught(job: Job, encoder: Transformer) -> Trained:
         "kept": "student" if kept else "teacher",
         "dev": dict(zip(("teacher", "student"), (one.score for one in merits), strict=True)),  # documents
     }
-    excess = _excess(student.head, dev[1], parts) if kept else None
+    excess = _excess(best.head, dev[kept], parts)
     return Trained(best.encoder, best.head, dev[kept], history, record, excess)
 
 
@@ -111,7 +111,7 @@ def _second_opinion(job: Job, encoder: Transformer) -> tuple[Opinion, NDArray[np
 
 
 def _excess(head: Head, dev: LabelledFeatures, parts: NDArray[np.float64]) -> tuple[Excess, ...]:
-    """By the scores of a student, for each class."""
+    """The same by the scores of a tuned encoder, for each class."""
     scores = np.concatenate([words for _, words in scored(head, dev)])  # (W, K)
     return tuple(Excess.along(own, part) for own, part in zip(scores.T, parts.T, strict=True))
 
