@@ -145,9 +145,9 @@ def test_between_erasure_and_excess(
 
     monkeypatch.setattr(choices, "_by_excess", by_excess)
     monkeypatch.setattr(
-        choices, "_shown", lambda known: np.concatenate([np.full((len(s), 1), shown) for s in known.scores])
+        choices, "shown", lambda known: np.concatenate([np.full((len(s), 1), shown) for s in known.scores])
     )
-    found = _by_erasure_and_excess(Known(model, documents, scores, outputs, truth), scores)  # type: ignore[arg-type]
+    found = _by_erasure_and_excess(Known(model, documents, scores, outputs, truth), scores, ())  # type: ignore[arg-type]
     sweep = Sweep.over(model, documents, scores, outputs, truth)  # type: ignore[arg-type]
     assert found is not None
     assert sweep is not None
@@ -163,8 +163,8 @@ def test_where_no_word_shows_erasure_stands_alone(monkeypatch: pytest.MonkeyPatc
     model = Additive({"cue": [8.0], "the": [0.0], "not": [-1.0]})
     documents, scores, outputs = made(model, ["the " * 30 + "cue"] * 10 + ["the " * 30 + "not"] * 10)
     truth = np.array([[1]] * 10 + [[0]] * 10)
-    monkeypatch.setattr(choices, "_shown", lambda known: np.zeros((20 * 31, 1)))
-    found = _by_erasure_and_excess(Known(model, documents, scores, outputs, truth), scores)  # type: ignore[arg-type]
+    monkeypatch.setattr(choices, "shown", lambda known: np.zeros((20 * 31, 1)))
+    found = _by_erasure_and_excess(Known(model, documents, scores, outputs, truth), scores, ())  # type: ignore[arg-type]
     sweep = Sweep.over(model, documents, scores, outputs, truth)  # type: ignore[arg-type]
     assert sweep is not None
     assert found == {name: sweep.boundary(effect) for name, effect in EFFECTS.items()}
