@@ -82,6 +82,13 @@ def test_likely_offset_equals_a_search_over_all_boundaries(
     assert expected(likely_offset(scores, guesses, beta)) == pytest.approx(best, abs=1e-9)
 
 
+def test_a_guess_that_nothing_is_true_leaves_it_to_the_others() -> None:
+    scores, chances = np.array([5.0, 3, 1, 0]), np.array([0.9, 0.9, 0.9, 0.0])
+    nothing = np.zeros(4)
+    assert likely_offset(scores, [nothing, chances]) == likely_offset(scores, [chances]) == 0.5
+    assert not (scores > likely_offset(scores, [nothing])).any()
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.95])
 def test_the_labelled_share_is_found_where_some_of_the_true_ones_were_labelled(share: float) -> None:
     """The chances that a perfect learner comes to: true ones are labelled with probability `share`, others never."""

@@ -144,11 +144,15 @@ def likely_offset(
     """
     order = np.argsort(-scores, kind="stable")
     scores = np.asarray(scores, np.float64)[order]
-    log_f, said = np.zeros(len(scores)), np.arange(1, len(scores) + 1)
+    log_f, said, told = np.zeros(len(scores)), np.arange(1, len(scores) + 1), False
     for chances in guesses:
         hits = np.cumsum(np.asarray(chances, np.float64)[order])
-        with np.errstate(divide="ignore"):  # no hits at all
-            log_f += np.log(hits / (beta**2 * hits[-1] + said))
+        if hits[-1] > 0:  # else there is nothing to be found, wherever the boundary is
+            told = True
+            with np.errstate(divide="ignore"):  # no hits up to here
+                log_f += np.log(hits / (beta**2 * hits[-1] + said))
+    if not told:
+        return float(scores[0])  # none is above it
     below = np.append(scores[1:], scores[-1] - 2.0)
     log_f[below == scores] = -np.inf  # a boundary cannot stand between equal scores
     best = int(log_f.argmax())

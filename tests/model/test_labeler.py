@@ -22,7 +22,7 @@ from exaudit.head.pseudo_labels import pseudo_labels
 from exaudit.head.tuning import tune
 from exaudit.metrics import Counts
 from exaudit.model import model as module
-from exaudit.model.boundaries import with_boundary, with_boundary_at_zero
+from exaudit.model.boundaries import knows_choices, with_boundary, with_boundary_at_zero
 from exaudit.model.documents import as_documents
 from exaudit.model.folder import update_model
 from exaudit.model.labeler import Labeler
@@ -272,6 +272,22 @@ def test_a_student_stands_in_for_its_teacher_unless_documents_suffer(
         again = with_boundary(with_boundary_at_zero(model.model_), dev, by="f0.5")
         assert again.record["boundary"].get("excess") == known.get("excess")
         assert again.word_boundaries == pytest.approx(model.model_.word_boundaries, abs=0.01)
+
+
+def test_a_tuned_model_that_decides_at_zero_can_be_told_otherwise_later(
+    bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Merit, "clearly_above", lambda *_: False)  # the student is kept
+    documents = reviews(40)
+    dev = [d.without_token_labels() for d in documents[30:]]
+    found = []
+    for boundary in ("f0.5", "zero", "documents"):
+        options = {"encoder": str(bert), "tune_encoder": True, "epochs": 1, "boundary": boundary}
+        model = tiny_labeler(**options).fit(documents[:30], dev=documents[30:]).model_
+        assert knows_choices(model) == (boundary == "f0.5")
+        found.append(with_boundary(model, dev, by="f0.5").word_boundaries)
+    assert found[1] == pytest.approx(found[0], abs=0.01)
+    assert found[2] == pytest.approx(found[0], abs=0.01)
 
 
 def test_what_chance_may_have_done_is_no_clear_difference() -> None:

@@ -16,7 +16,7 @@ from exaudit.head.confidence import Confidence
 from exaudit.head.network import Head, class_scores
 from exaudit.head.training import scored
 from exaudit.metrics import best_offset, stable_offset
-from exaudit.model.choices import BETAS, Known, Scores, choices, negative_boundary
+from exaudit.model.choices import BETAS, Known, Scores, choices, excess_record, negative_boundary
 from exaudit.model.erasure import Eraser
 from exaudit.model.excess import Excess
 from exaudit.model.job import Job, Trained
@@ -74,10 +74,11 @@ def boundaries_of(job: Job, trained: Trained) -> Boundaries:
         found = choices(known, trained.excess)
         if found is not None:
             return Boundaries(documents=documents, record={"by": by, **found}, **_chosen(found, by))
-    words, record = zero, None
+    kept = excess_record(trained.excess)
+    words, record = zero, {"by": "zero", **kept} if kept else None
     if by != "zero":  # too few documents, or too odd ones, for anything else
         words = _by_largest(scores, of_class, BETA)
-        record = {"by": "documents", "beta": BETA}
+        record = {"by": "documents", "beta": BETA, **kept}
     return Boundaries(
         words, documents, record, negative_boundary(head, [-own for own in scores], of_class, BETA)
     )
@@ -196,7 +197,7 @@ def _by_choices(
 
 def knows_choices(model: Model) -> bool:
     """Whether the boundaries for "f1" and "f0.5" are known."""
-    return bool(_kept_choices(model))
+    return "choices" in _kept_choices(model)
 
 
 def with_choice(model: Model, by: str) -> Model:

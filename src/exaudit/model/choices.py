@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from exaudit.head.confidence import Confidence
 from exaudit.head.network import Head, class_scores
 from exaudit.metrics import labelled_share, likely_offset, stable_offset
 from exaudit.model.erasure import Eraser
-from exaudit.model.excess import Excess, excess_boundary
+from exaudit.model.excess import GUESSES, Excess, excess_boundary, guesses
 from exaudit.model.sweep import EFFECTS, Sweep
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Known",
     "Scores",
     "choices",
+    "excess_record",
     "exclusive_chances",
     "negative_boundary",
     "shown",
@@ -72,9 +74,14 @@ def choices(known: Known, excess: Sequence[Excess] = ()) -> dict[str, Any] | Non
     negative = _negative_choices(known, confidence)
     return {
         "confidence": confidence.to_json(),
-        **({"excess": [own.to_json() for own in excess]} if excess else {}),
+        **excess_record(excess),
         "choices": {name: {"words": list(found[name]), "negative": negative[name]} for name in BETAS},
     }
+
+
+def excess_record(excess: Sequence[Excess]) -> dict[str, Any]:
+    """What a model keeps of it, so that boundaries can be found again."""
+    return {"excess": [own.to_json() for own in excess]} if excess else {}
 
 
 def _by_erasure_and_excess(
@@ -86,7 +93,7 @@ def _by_erasure_and_excess(
     nearer to excess the fewer of them are. Excess decides alone where it takes dozens of words to change what documents
     look like: what a decision needs is then a small part of what speaks for it."""
     words, of_class = np.concatenate(weighed), _of_class(known)  # (W, K) each
-    parts = _parts(known, excess) * of_class if excess else shown(known)  # (W, K)
+    parts = _parts(known, excess) if excess else shown(known)  # (W, K)
     sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
     if sweep is None or not sweep.few:
         return _by_excess(words, parts, of_class, HIDDEN_AMONG_MANY)
@@ -141,9 +148,10 @@ def shown(known: Known) -> NDArray[np.float64]:
 
 
 def _parts(known: Known, excess: Sequence[Excess]) -> NDArray[np.float64]:
-    """How likely each word is to be there on account of each class (W, K), by its score alone."""
+    """The same (W, K), by what is known of such scores."""
     plain = np.concatenate(known.scores)  # (W, K)
-    return np.stack([own.part(scores) for own, scores in zip(excess, plain.T, strict=True)], 1)
+    parts = np.stack([own.part(scores) for own, scores in zip(excess, plain.T, strict=True)], 1)
+    return np.asarray(parts * _of_class(known))
 
 
 def _of_class(known: Known) -> NDArray[np.bool_]:
@@ -160,7 +168,7 @@ def _by_odds(
     are the words that its teachers needed. If they are right, they are only some of those that carry the label, and
     the clearest ones rather than a random sample: for F1, where a miss counts as much as a false alarm, their part
     is taken to be smaller than it looks. But they may be wrong, and the student is as sure of them: so the other guess
-    is the part of words of a score that an encoder which was not tuned finds to be there on account of the class.
+    is excess, as an encoder sees it that was not tuned. It counts for as much.
     """
     head = known.eraser.head
     exclusive = head.config.outputs == "softmax" and head.config.classes > 2
@@ -171,10 +179,9 @@ def _by_odds(
         chances = exclusive_chances(own, of_class[:, k]) if exclusive else np.exp(-np.logaddexp(0, -own))
         share = labelled_share(chances)
         for name, beta in BETAS.items():
-            guesses = [np.minimum(chances / (share**2 if name == "f1" else share), 1.0)]
-            if parts[:, k].any():
-                guesses.append(parts[:, k])
-            found[name].append(likely_offset(own, guesses, beta))
+            needed = np.minimum(chances / (share**2 if name == "f1" else share), 1.0)
+            by_excess = guesses(parts[:, k], of_class[:, k], HIDDEN) if parts[:, k].any() else ()
+            found[name].append(likely_offset(own, chain(by_excess, repeat(needed, GUESSES)), beta))
     return {name: tuple(offsets) for name, offsets in found.items()}
 
 

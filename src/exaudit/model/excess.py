@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from exaudit.metrics import likely_offset, rising_rates
 
-__all__ = ["Excess", "excess_boundary"]
+__all__ = ["GUESSES", "Excess", "excess_boundary", "guesses"]
 
 BINS = 200  # of scores, with as many words in each
 ALIKE = 1e-4  # scores that differ by less are the same
@@ -75,7 +75,9 @@ class Excess:
     @classmethod
     def along(cls, scores: NDArray[np.floating], parts: NDArray[np.floating]) -> Self:
         """By other scores of the words (W,), as those of another model: the mean part of the words of a score, were
-        none to be below that of a lower score."""
+        none to be below that of a lower score. Of no words nothing is known."""
+        if not len(scores):
+            return cls(np.zeros(1), np.zeros(1))
         alike, which, counts = np.unique(
             np.asarray(scores, np.float64), return_inverse=True, return_counts=True
         )
@@ -104,12 +106,18 @@ def excess_boundary(
     beta: float,
     most: float,
 ) -> float:
-    """The boundary of words (W,) with the highest F_beta to be expected (`exaudit.metrics.likely_offset`).
+    """The boundary of words (W,), by what they are decided by, with the highest F_beta to be expected: of `guesses`,
+    which has the other parameters, and `exaudit.metrics.likely_offset`."""
+    return likely_offset(weighed, guesses(shown, of_class, most), beta)
+
+
+def guesses(
+    shown: NDArray[np.float64], of_class: NDArray[np.bool_], most: float
+) -> Iterator[NDArray[np.float64]]:
+    """How likely each word (W,) is to carry the label, for several shares of words that carry it without showing it.
 
     Parameters
     ----------
-    weighed
-        By what words are decided.
     shown
         How likely a word is to be there on account of the class; 0 in documents of others.
     of_class
@@ -117,9 +125,5 @@ def excess_boundary(
     most
         The largest share of words of documents of the class that may carry the label without showing it.
     """
-
-    def chances() -> Iterator[NDArray[np.float64]]:
-        for guess in range(GUESSES):
-            yield shown + (of_class - shown) * most * (guess + 0.5) / GUESSES
-
-    return likely_offset(weighed, chances(), beta)
+    for guess in range(GUESSES):
+        yield shown + (of_class - shown) * most * (guess + 0.5) / GUESSES

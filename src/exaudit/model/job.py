@@ -30,7 +30,9 @@ class Trained:
     dev: LabelledFeatures  # the dev documents as this encoder reads them
     history: dict[str, Any]
     tuning: dict[str, Any] | None = None  # None: the encoder is as it came
-    excess: tuple[Excess, ...] = ()  # for each class: what the scores tell by an encoder that is not tuned
+    excess: tuple[
+        Excess, ...
+    ] = ()  # for each class, as the untuned teacher sees it; empty where there is none
 
 
 @dataclass(frozen=True)

@@ -111,9 +111,12 @@ def _second_opinion(job: Job, encoder: Transformer) -> tuple[Opinion, NDArray[np
 
 
 def _excess(head: Head, dev: LabelledFeatures, parts: NDArray[np.float64]) -> tuple[Excess, ...]:
-    """The same by the scores of a tuned encoder, for each class."""
-    scores = np.concatenate([words for _, words in scored(head, dev)])  # (W, K)
-    return tuple(Excess.along(own, part) for own, part in zip(scores.T, parts.T, strict=True))
+    """How likely words of a score of a tuned encoder are to be there on account of each class, in documents of it."""
+    words = [own for _, own in scored(head, dev)]  # (N, K) each
+    targets = dev.class_targets(head.config.classes) > 0  # (D, K)
+    of_class = np.repeat(targets, [len(own) for own in words], axis=0)  # (W, K)
+    columns = zip(np.concatenate(words).T, parts.T, of_class.T, strict=True)
+    return tuple(Excess.along(own[mine], part[mine]) for own, part, mine in columns)
 
 
 def _opinion(
