@@ -148,7 +148,7 @@ def shown(known: Known) -> NDArray[np.float64]:
 
 
 def _parts(known: Known, excess: Sequence[Excess]) -> NDArray[np.float64]:
-    """The same (W, K), by what is known of such scores."""
+    """The same (W, K), where an untuned encoder has told how likely words of each score are to be."""
     plain = np.concatenate(known.scores)  # (W, K)
     parts = np.stack([own.part(scores) for own, scores in zip(excess, plain.T, strict=True)], 1)
     return np.asarray(parts * _of_class(known))
