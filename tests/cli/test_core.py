@@ -270,6 +270,9 @@ def test_pre_training_that_was_dropped_is_told() -> None:
         "pre-training on synthetic errors dropped (55% of pairs of dev documents in the right order, less than 60%; "
         "--pretrain keeps it), kept epoch 2"
     )
+    tried = {"dev_order": 0.5, "needed": 0.55, "kept": False, "trial": True}
+    said = _kept({"tuning": {"pretraining": tried}, "history": {"best": 2}})
+    assert said.startswith("pre-training on synthetic errors dropped after a trial (50% of pairs")
 
 
 def test_train_warns_where_the_dev_documents_got_worse(model: Path) -> None:

@@ -50,6 +50,45 @@ def test_it_is_kept_where_it_tells_the_dev_documents_apart(
     assert other.model_.record["tuning"]["pretraining"] is None
 
 
+@pytest.mark.parametrize(("orders", "kept"), [((0.54,), False), ((0.56, 0.7), True), ((0.56, 0.58), False)])
+def test_a_trial_comes_first_where_there_is_much_to_read(
+    bert: Path, orders: tuple[float, ...], kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter(orders)
+    monkeypatch.setattr(pretraining, "_order", lambda *_: (next(looks), 0.5))
+    monkeypatch.setattr(pretraining, "TRIAL", 50)
+    model = fit(bert)
+    record = model.model_.record["tuning"]["pretraining"]
+    assert next(looks, None) is None
+    assert record["kept"] == kept
+    assert record["dev_order"] == orders[-1]
+    if len(orders) == 1:
+        assert record["texts"] < 50
+        assert model.model_.encoder.fingerprint == fit(bert, pretrain=False).model_.encoder.fingerprint
+    else:  # what the trial learnt is not gone on with
+        monkeypatch.setattr(pretraining, "TRIAL", 200_000)
+        monkeypatch.setattr(pretraining, "_order", lambda *_: (orders[-1], 0.5))
+        assert model.model_.encoder.fingerprint == fit(bert).model_.encoder.fingerprint
+
+
+def test_pretraining_that_is_asked_for_has_no_trial(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pretraining, "TRIAL", 50)
+    monkeypatch.setattr(pretraining, "_order", lambda *_: (0.5, 0.5))
+    record = fit(bert, pretrain=True).model_.record["tuning"]["pretraining"]
+    assert record["kept"]
+    assert record["texts"] > 100
+
+
+def test_the_texts_of_a_trial_come_from_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pretraining, "TRIAL", 305)
+    changed = [([str(n)] * 10, [0] * 10) for n in range(1000)]
+    some = pretraining._trial(changed, np.random.default_rng(0))
+    assert len(some) == 30
+    assert sum(int(words[0]) for words, _ in some) / 30 == pytest.approx(499.5, abs=150)
+    monkeypatch.setattr(pretraining, "TRIAL", 3)
+    assert len(pretraining._trial(changed, np.random.default_rng(0))) == 1
+
+
 def test_more_than_chance_is_asked_of_few_documents(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pretraining, "_order", lambda *_: (0.7, 0.75))
     assert not fit(bert).model_.record["tuning"]["pretraining"]["kept"]

@@ -344,7 +344,9 @@ def _kept(record: dict[str, Any]) -> str:
             after = f"after pre-training on synthetic errors {order}), "
         else:
             needed = f"{100 * pretraining['needed']:.0f}%"
-            after = f"pre-training on synthetic errors dropped {order}, less than {needed}; --pretrain keeps it), "
+            when = " after a trial" if pretraining.get("trial") else ""
+            found = f"{order}, less than {needed}; --pretrain keeps it"
+            after = f"pre-training on synthetic errors dropped{when} {found}), "
     if "kept" not in tuning:
         return f"{after}kept epoch {record['history']['best']}"
     merits = ", ".join(f"{who} {100 * merit:.1f}" for who, merit in tuning["dev"].items())
