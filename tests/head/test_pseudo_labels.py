@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaudit.head.pseudo_labels import Opinion, joint_scores, pseudo_labels
+from exaudit.head.pseudo_labels import LIKELY, Opinion, joint_scores, pseudo_labels, set_aside
 
 
 def test_the_documents_labels_overrule_the_teacher() -> None:
@@ -99,3 +99,43 @@ def test_a_teacher_alone_keeps_its_own_boundary() -> None:
     scores = [np.array([[0.1], [0.9], [0.4]]), np.array([[0.8], [0.2], [0.3]])]
     joint = joint_scores([Opinion(scores, np.array([[0.35]]), 0.1)], np.ones((2, 1), np.int64))
     assert [(own[:, 0] > 0).tolist() for own in joint] == [[False, True, True], [True, False, False]]
+
+
+# -- set aside ----------------------------------------------------------------------------------------------
+
+
+def test_words_that_show_but_are_not_needed_are_set_aside() -> None:
+    labels = [np.array([[1], [0], [0]], np.int8), np.array([[1], [0]], np.int8)]
+    shown = [np.array([[0.9], [0.4], [0.05]]), np.array([[0.3], [0.0]])]
+    made = set_aside(labels, shown)
+    assert [own[:, 0].tolist() for own in made] == [[1, -1, 0], [1, 0]]
+    assert [own[:, 0].tolist() for own in labels] == [[1, 0, 0], [1, 0]]  # these stay as they were
+    assert set_aside([], []) == []
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.booleans(), st.sampled_from([0, 0.05, 0.1, 0.3, 0.6, 1])), max_size=6),
+        max_size=5,
+    )
+)
+def test_no_more_are_set_aside_than_are_learnt(documents: list[list[tuple[bool, float]]]) -> None:
+    """Against a loop over the words, the likeliest first."""
+    labels = [np.array([[int(true)] for true, _ in own], np.int8).reshape(-1, 1) for own in documents]
+    shown = [np.array([[part] for _, part in own], np.float32).reshape(-1, 1) for own in documents]
+    words = sorted((float(part[0]) for own, parts in zip(labels, shown, strict=True)
+                    for label, part in zip(own, parts, strict=True) if not label[0]), reverse=True)  # fmt: skip
+    learnt = sum(int(own.sum()) for own in labels)
+    least = words[learnt] if learnt < len(words) else 0.0  # words of equal chance go together
+    for own, parts, made in zip(labels, shown, set_aside(labels, shown), strict=True):
+        for label, part, now in zip(own[:, 0], parts[:, 0], made[:, 0], strict=True):
+            expected = -1 if not label and part > least and part > np.float32(LIKELY) else label
+            assert now == expected
+    assert sum(int((own < 0).sum()) for own in set_aside(labels, shown)) <= learnt
+
+
+def test_classes_are_set_aside_by_themselves() -> None:
+    labels = [np.array([[1, 0], [0, 0], [0, 1]], np.int8)]
+    shown = [np.array([[0.0, 0.9], [0.5, 0.8], [0.2, 0.0]])]
+    (made,) = set_aside(labels, shown)
+    assert made.tolist() == [[1, -1], [-1, 0], [0, 1]]

@@ -125,6 +125,17 @@ def test_token_loss_equals_the_formula() -> None:
     assert float(token_loss(torch.tensor(s), torch.tensor(y).float())) == pytest.approx(expected, abs=1e-6)
 
 
+def test_a_label_that_is_not_known_adds_nothing_to_the_token_loss() -> None:
+    scores = torch.tensor([[0.5], [-2.0], [3.0]], requires_grad=True)
+    loss = token_loss(scores, torch.tensor([[1.0], [-1.0], [0.0]]))
+    assert float(loss.detach()) == pytest.approx(
+        (math.log1p(math.exp(-0.5)) + math.log1p(math.exp(3.0))) / 3, abs=1e-6
+    )
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert scores.grad is not None
+    assert (scores.grad[:, 0] != 0).tolist() == [True, False, True]
+
+
 @pytest.mark.parametrize("loss", ["document", "min-max", "token"])
 def test_each_loss_learns_the_planted_piece(loss: str) -> None:
     head = new_head()

@@ -238,11 +238,36 @@ def test_a_step_in_bfloat16_is_close_to_one_in_float32(pool: str) -> None:
     assert (close - exact).norm() < 0.03 * exact.norm()
 
 
+# -- averaged -----------------------------------------------------------------------------------------------
+
+
+def test_the_last_weights_are_averaged() -> None:
+    """Against the mean of what each step left, with all documents in one step."""
+    encoder, head = Letters(0.3), head_with(0.3)
+    weights = [*encoder.module.parameters(), *head.parameters()]
+    seen: list[list[torch.Tensor]] = []
+
+    def report(_: dict[str, Any]) -> None:
+        seen.append([weight.detach().clone() for weight in weights])
+
+    config = TuningConfig(epochs=7, batch_size=4, learning_rate=1e-2, averaged=0.4)
+    tune(encoder, head, TEXTS, letters(encoder), config, report=report)
+    for place, weight in enumerate(weights):
+        expected = sum((own[place].double() for own in seen[4:]), start=torch.zeros(())) / 3
+        torch.testing.assert_close(weight.detach().double(), expected, atol=1e-6, rtol=1e-6)
+    assert not torch.equal(weights[0].detach(), seen[-1][0])
+
+
 # -- stopped ------------------------------------------------------------------------------------------------
 
 
 def tuned_letters(
-    path: Path | None, *, resume: bool = False, stop: int | None = None, identity: str = "letters"
+    path: Path | None,
+    *,
+    resume: bool = False,
+    stop: int | None = None,
+    identity: str = "letters",
+    averaged: float = 0.0,
 ) -> tuple[list[int], list[torch.Tensor]]:
     """The epochs that were run, and the weights in the end."""
     encoder, head, epochs = Letters(0.3), head_with(0.3), []
@@ -253,23 +278,24 @@ def tuned_letters(
         if record["tuning_epoch"] == stop:
             raise KeyboardInterrupt
 
-    config = TuningConfig(epochs=6, batch_size=2, learning_rate=1e-2)
+    config = TuningConfig(epochs=6, batch_size=2, learning_rate=1e-2, averaged=averaged)
     with nullcontext() if stop is None else pytest.raises(KeyboardInterrupt):
         tune(encoder, head, TEXTS, letters(encoder), config, checkpoint=checkpoint, report=report)
     weights = [*encoder.module.parameters(), *head.parameters()]
     return epochs, [weight.detach().clone() for weight in weights]
 
 
+@pytest.mark.parametrize(("averaged", "stop"), [(0.0, 4), (0.8, 4), (0.3, 3)])
 def test_tuning_that_was_stopped_goes_on_as_if_it_had_not_been(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    averaged: float, stop: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tuning_state, "SECONDS", 0.0)
     path = tmp_path / "epochs.safetensors"
-    _, whole = tuned_letters(None)
-    assert tuned_letters(path, stop=4)[0] == [1, 2, 3, 4]
+    _, whole = tuned_letters(None, averaged=averaged)
+    assert tuned_letters(path, stop=stop, averaged=averaged)[0] == [1, 2, 3, 4][:stop]
     torch.randn(7)  # what others draw in between
-    epochs, resumed = tuned_letters(path, resume=True)
-    assert epochs == [4, 5, 6]  # the fourth was stopped before it was kept
+    epochs, resumed = tuned_letters(path, resume=True, averaged=averaged)
+    assert epochs == [3, 4, 5, 6][stop - 3 :]  # the last one was stopped before it was kept
     for mine, expected in zip(resumed, whole, strict=True):
         assert torch.equal(mine, expected)
 

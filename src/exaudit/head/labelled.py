@@ -35,7 +35,7 @@ class LabelledFeatures:
     targets: NDArray[
         np.int64
     ]  # (documents,) the class; (documents, C) 0 or 1 where a document may have several
-    token_targets: Sequence[NDArray[np.int8]] | None = None  # (N, K) 0 or 1 for every word
+    token_targets: Sequence[NDArray[np.int8]] | None = None  # (N, K) 0 or 1 for every word, -1 if not known
     word_ids: Sequence[NDArray[np.int64]] | None = None
 
     def __len__(self) -> int:

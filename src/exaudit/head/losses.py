@@ -25,8 +25,10 @@ def document_loss(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def token_loss(scores: Tensor, piece_targets: Tensor) -> Tensor:
-    """L_n: binary cross-entropy of every piece, which carries the label of its word."""
-    return binary_cross_entropy_with_logits(scores, piece_targets)  # scores: s+- (T, K)
+    """L_n: binary cross-entropy of every piece, which carries the label of its word. A label below 0 is not known, and
+    adds nothing."""
+    known = piece_targets >= 0  # (T, K)
+    return binary_cross_entropy_with_logits(scores, piece_targets.clamp(min=0), weight=known.to(scores.dtype))
 
 
 def document_max(batch: Batch, scores: Tensor) -> Tensor:

@@ -7,10 +7,14 @@ Every batch is read twice (unless `agreement` is 0), under other dropout, and wh
 loss of its own (R-Drop): few documents are otherwise soon known by heart.
 
 A step on long documents may need more memory than there is: their gradients are then added up part by part.
+
+The last steps still sway the weights to and fro, the more the fewer documents there are. Their mean is steadier than
+the last of them (`averaged`; stochastic weight averaging, Izmailov et al., 2018).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -69,6 +73,7 @@ class TuningConfig:
     weight_decay: float = 0.01
     clip: float = 1.0
     agreement: float = 1.0  # weight of the disagreement of two readings; 0 reads once
+    averaged: float = 0.0  # the part of the steps, the last ones, whose weights are averaged in the end
     seed: int = 0
 
     @property
@@ -118,16 +123,20 @@ def tune(
     with encoder.tunable(token_lists) as features:
         data = replace(labelled, features=features)
         optimizer = _optimizer(encoder.module, head, config)
-        schedule = _schedule(optimizer, -(-len(data) // config.batch_size) * config.epochs, config)
+        steps = -(-len(data) // config.batch_size) * config.epochs
+        schedule = _schedule(optimizer, steps, config)
         state = TuningState(encoder.module, head, optimizer, schedule)
+        if config.averaged:
+            state.average(after=math.floor((1 - config.averaged) * steps))
         done = 0 if checkpoint is None else state.restore(checkpoint)
         course.skip(config.work(labelled.word_counts) // config.epochs * done)
         for epoch in range(1 + done, config.epochs + 1):
-            loss = _epoch(encoder, head, data, features, config, optimizer, schedule, epoch, groups, course)
+            loss = _epoch(encoder, head, data, features, config, state, epoch, groups, course)
             if report is not None:
                 report({"tuning_epoch": epoch, "loss": loss})
             if checkpoint is not None and checkpoint.is_due:
                 state.save(checkpoint, epoch)
+        state.settle()
     encoder.module.eval()
     head.eval()
     head.sparse_gradients = True
@@ -139,8 +148,7 @@ def _epoch(
     data: LabelledFeatures,
     features: TunableFeatures,
     config: TuningConfig,
-    optimizer: torch.optim.AdamW,
-    schedule: torch.optim.lr_scheduler.LambdaLR,
+    state: TuningState,
     epoch: int,
     groups: Sequence[str] | None,
     course: Course,
@@ -154,12 +162,11 @@ def _epoch(
     with course.bar(f"tuning {epoch}/{config.epochs}") as bar:
         for start in range(0, len(order), config.batch_size):
             indices = order[start : start + config.batch_size]
-            optimizer.zero_grad()
+            state.optimizer.zero_grad()
             with rounded_products(device, encoder.dtype):
                 losses.append(_add_gradients(head, data, features, indices.tolist(), config, generator))
             nn.utils.clip_grad_norm_(weights, config.clip)
-            optimizer.step()
-            schedule.step()
+            state.step()
             words = config.readings * int(data.word_counts[indices].sum())
             course.step(words, wait=losses[-1].item)
             bar.update(words)

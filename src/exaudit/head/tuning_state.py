@@ -12,6 +12,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 
 from exaudit._files import replace_file
 from exaudit.errors import ModelWarning
@@ -67,7 +68,7 @@ class TuningCheckpoint:
         self.path.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class TuningState:
     """What changes while an encoder and a head are tuned."""
 
@@ -75,6 +76,31 @@ class TuningState:
     head: nn.Module
     optimizer: torch.optim.AdamW
     schedule: torch.optim.lr_scheduler.LambdaLR
+    _mean: AveragedModel | None = field(default=None, init=False)
+    _after: int = field(default=0, init=False)  # so many steps the weights count in the mean
+
+    def average(self, after: int) -> None:
+        """Keep the mean of the weights that come after so many steps."""
+        self._mean, self._after = AveragedModel(self._weights), after
+
+    def step(self) -> None:
+        self.optimizer.step()
+        self.schedule.step()
+        if self._mean is not None and self.schedule.last_epoch > self._after:
+            self._mean.update_parameters(self._weights)
+
+    def settle(self) -> None:
+        """In the end, the mean takes the place of the weights."""
+        if self._mean is not None:
+            with torch.no_grad():
+                for last, mean in zip(
+                    self._weights.parameters(), self._mean.module.parameters(), strict=True
+                ):
+                    last.copy_(mean)
+
+    @property
+    def _weights(self) -> nn.Module:
+        return nn.ModuleList([self.module, self.head])
 
     def save(self, checkpoint: TuningCheckpoint, epoch: int) -> None:
         moments = {
@@ -84,11 +110,16 @@ class TuningState:
         }
         weights = {
             f"{part}.{name}": value
-            for part, own in (("module", self.module), ("head", self.head))
+            for part, own in self._parts.items()
             for name, value in own.state_dict().items()
         }
         steps = torch.tensor([self.schedule.last_epoch])
         checkpoint.write({**weights, **moments, "steps": steps, **_generators()}, epoch)
+
+    @property
+    def _parts(self) -> dict[str, nn.Module]:
+        own = {"module": self.module, "head": self.head}
+        return own if self._mean is None else {**own, "mean": self._mean}
 
     def restore(self, checkpoint: TuningCheckpoint) -> int:
         """Go on from a checkpoint, if there is one. How many epochs are done."""
@@ -100,8 +131,8 @@ class TuningState:
         for key, tensor in tensors.items():
             part, _, name = key.partition(".")
             parts.setdefault(part, {})[name] = tensor
-        self.module.load_state_dict(parts["module"])
-        self.head.load_state_dict(parts["head"])
+        for part, own in self._parts.items():
+            own.load_state_dict(parts[part])
         told = self.optimizer.state_dict()
         state: dict[int, dict[str, Tensor]] = {}
         for key, tensor in parts.get("optimizer", {}).items():

@@ -15,7 +15,7 @@ from exaudit.head.confidence import Confidence
 from exaudit.head.network import Head, class_scores
 from exaudit.metrics import labelled_share, likely_offset, stable_offset
 from exaudit.model.erasure import Eraser
-from exaudit.model.excess import GUESSES, Excess, excess_boundary, guesses
+from exaudit.model.excess import GUESSES, NOTHING, Excess, excess_boundary, guesses
 from exaudit.model.sweep import EFFECTS, Sweep
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Known",
     "Scores",
     "choices",
+    "excess_of",
     "excess_record",
     "exclusive_chances",
     "negative_boundary",
@@ -137,14 +138,20 @@ def _by_excess(
 
 def shown(known: Known) -> NDArray[np.float64]:
     """How likely each word is to be there on account of each class (W, K); 0 in documents of others."""
+    return _parts(known, excess_of(known))
+
+
+def excess_of(known: Known) -> tuple[Excess, ...]:
+    """How likely words of a score are to be there on account of each class. A class that all documents have, or none,
+    has no words of its own."""
     plain, of_class = np.concatenate(known.scores), _of_class(known)  # (W, K) each
     idle = _idle_scores(known.eraser.head)  # (K,)
-    parts = np.zeros(plain.shape)
-    for k, mine in enumerate(of_class.T):
-        if mine.any() and not mine.all():
-            excess = Excess.of(plain[:, k], mine, idle=float(idle[k]), documents=len(known.scores))
-            parts[mine, k] = excess.part(plain[mine, k])
-    return parts
+    return tuple(
+        Excess.of(own, mine, idle=float(least), documents=len(known.scores))
+        if mine.any() and not mine.all()
+        else NOTHING
+        for own, mine, least in zip(plain.T, of_class.T, idle, strict=True)
+    )
 
 
 def _parts(known: Known, excess: Sequence[Excess]) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from exaudit.metrics import likely_offset, rising_rates
 
-__all__ = ["GUESSES", "Excess", "excess_boundary", "guesses"]
+__all__ = ["GUESSES", "NOTHING", "Excess", "excess_boundary", "guesses"]
 
 BINS = 200  # of scores, with as many words in each
 ALIKE = 1e-4  # scores that differ by less are the same
@@ -73,11 +73,11 @@ class Excess:
         return cls(edges, np.maximum(1 - usual / odds, 0.0))
 
     @classmethod
-    def along(cls, scores: NDArray[np.floating], parts: NDArray[np.floating]) -> Self:
+    def along(cls, scores: NDArray[np.floating], parts: NDArray[np.floating]) -> Excess:
         """By other scores of the words (W,), as those of another model: the mean part of the words of a score, were
         none to be below that of a lower score. Of no words nothing is known."""
         if not len(scores):
-            return cls(np.zeros(1), np.zeros(1))
+            return NOTHING
         alike, which, counts = np.unique(
             np.asarray(scores, np.float64), return_inverse=True, return_counts=True
         )
@@ -97,6 +97,9 @@ class Excess:
         """For words of these scores, each."""
         bins = np.searchsorted(self.scores, np.asarray(scores, np.float64), side="right") - 1
         return np.asarray(self.parts[np.maximum(bins, 0)])
+
+
+NOTHING = Excess(np.zeros(1), np.zeros(1))  # is there on account of the class
 
 
 def excess_boundary(

@@ -6,7 +6,8 @@
                    fewer words for it, since tuning carries what a document says to all of its words
     pseudo-labels  the words of the training documents that the decisions of both need (`exaudit.head.pseudo_labels`):
                    erasing those above a boundary takes the evidence away (`exaudit.model.sweep`); overruled by the
-                   documents' labels
+                   documents' labels. Words that no decision needs, but that are in excess, are neither learnt nor
+                   unlearnt
     student        the encoder as it was before the teacher; its last layers tuned on those words and the documents
 
 Teachers point at words because filters compete for them; the student, which scores every word by itself, learns
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +29,11 @@ from exaudit.encode.transformer import Transformer
 from exaudit.head.course import Course
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, class_scores
-from exaudit.head.pseudo_labels import Opinion, joint_scores, pseudo_labels
+from exaudit.head.pseudo_labels import Opinion, joint_scores, pseudo_labels, set_aside
 from exaudit.head.training import decided, scored
 from exaudit.head.tuning import TuningConfig
 from exaudit.metrics import averaged, columns, document_metrics, stable_offset
-from exaudit.model.choices import Known, shown, shown_boundaries
+from exaudit.model.choices import Known, excess_of, shown, shown_boundaries
 from exaudit.model.erasure import Eraser
 from exaudit.model.excess import Excess
 from exaudit.model.job import Job, Trained
@@ -43,6 +44,7 @@ from exaudit.model.tuning import SWEPT, Tuned, course_of, tune_or_resume, tuning
 
 __all__ = ["Merit", "taught"]
 
+AVERAGED = 0.4  # of a student's steps, the last ones: the part whose weights are averaged
 MARGIN = 0.01  # of accuracy or F1 on the dev documents: less is not a clear difference
 DRAWS, CHANCE = 500, 0.025  # of the dev documents; the part in which chance may turn things round
 
@@ -52,17 +54,18 @@ def taught(job: Job, encoder: Transformer) -> Trained:
     settings = job.settings
     tuning = partial(tuning_config, encoder, job.data, seed=settings.seed)
     for_teacher = tuning("document+min-max", epochs=2, rate=1e-4)
-    for_student = tuning("document+token", epochs=3, rate=2e-4)
+    for_student = replace(tuning("document+token", epochs=3, rate=2e-4), averaged=AVERAGED)
     words = [config.work(job.data.labels.word_counts) for config in (for_teacher, for_student)]
     course = course_of(job, encoder, words_changed(job) + sum(words), sweeps=(SWEPT, SWEPT, 1, 1))
 
     start, pretraining = pretrained(job, encoder, course)
     # First: it lets go of its features before the teacher needs the room.
-    second, parts = _second_opinion(job, start)
+    second = _second_opinion(job, start)
     teacher, history, first = _teacher(job, start.copy(encoder.layers), for_teacher, course)
 
     targets = job.data.labels.class_targets(len(job.labels))  # (D, K)
-    own_labels = pseudo_labels(joint_scores([first, second], targets), targets)
+    own_labels = pseudo_labels(joint_scores([first, second.opinion], targets), targets)
+    own_labels = set_aside(own_labels, second.shown)
     pseudo_labelled = replace(job.data, labels=replace(job.data.labels, token_targets=own_labels))
     fresh = start.copy(upper_layers(settings, encoder))
     head = job.new_head(fresh, pool="none")
@@ -79,7 +82,7 @@ def taught(job: Job, encoder: Transformer) -> Trained:
         "kept": "student" if kept else "teacher",
         "dev": dict(zip(("teacher", "student"), (one.score for one in merits), strict=True)),  # documents
     }
-    excess = _excess(best.head, dev[kept], parts)
+    excess = _excess(best.head, dev[kept], second.shown_in_dev)
     return Trained(best.encoder, best.head, dev[kept], history, record, excess)
 
 
@@ -97,17 +100,31 @@ def _teacher(
     return replace(teacher, head=head), history, _opinion(job, teacher.encoder, head, data, dev, tuned=True)
 
 
-def _second_opinion(job: Job, encoder: Transformer) -> tuple[Opinion, NDArray[np.float64]]:
-    """What a head on an encoder that is not tuned makes of the training words, and how likely it takes each word of
-    dev to be there on account of each class (W, K)."""
+class Second(NamedTuple):
+    """What a head on an encoder that is not tuned makes of the words."""
+
+    opinion: Opinion
+    shown: list[NDArray[np.float32]]  # how likely training words are there on account of each class (N, K)
+    shown_in_dev: NDArray[np.float64]  # and words of dev (W, K)
+
+
+def _second_opinion(job: Job, encoder: Transformer) -> Second:
     frozen = replace(job, settings=replace(job.settings, tune_encoder=False, pretrain=None))
     count = encoder.module.config.num_hidden_layers
     encoder = encoder.copy(job.settings.layers or usual_layers(job.settings.encoder, count))
     data, dev = frozen.encoded(encoder)
     head = frozen.new_head(encoder)
     frozen.train_head(head, data, dev, job.options.checkpoint("second_opinion", encoder))
-    parts = shown(_known(frozen, encoder, head, dev))
-    return _opinion(frozen, encoder, head, data, dev, tuned=False), parts
+    known = _known(frozen, encoder, head, dev)
+    excess = excess_of(known)
+    opinion = _opinion(frozen, encoder, head, data, dev, tuned=False)
+    of_class = data.class_targets(head.config.classes) > 0  # (D, K)
+    parts = [
+        np.stack([each.part(own) for each, own in zip(excess, words.T, strict=True)], 1).astype(np.float32)
+        * mine
+        for words, mine in zip(opinion.scores, of_class, strict=True)
+    ]  # (N, K) each
+    return Second(opinion, parts, shown(known))
 
 
 def _excess(head: Head, dev: LabelledFeatures, parts: NDArray[np.float64]) -> tuple[Excess, ...]:
