@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaudit.head.pseudo_labels import LIKELY, Opinion, joint_scores, pseudo_labels, set_aside
+from exaudit.head.pseudo_labels import POSSIBLE, Opinion, joint_scores, leave_out, pseudo_labels
 
 
 def test_the_documents_labels_overrule_the_teacher() -> None:
@@ -101,41 +101,57 @@ def test_a_teacher_alone_keeps_its_own_boundary() -> None:
     assert [(own[:, 0] > 0).tolist() for own in joint] == [[False, True, True], [True, False, False]]
 
 
-# -- set aside ----------------------------------------------------------------------------------------------
+# -- left out -----------------------------------------------------------------------------------------------
 
 
-def test_words_that_show_but_are_not_needed_are_set_aside() -> None:
+def test_words_that_show_but_are_not_needed_have_no_pseudo_label() -> None:
     labels = [np.array([[1], [0], [0]], np.int8), np.array([[1], [0]], np.int8)]
-    shown = [np.array([[0.9], [0.4], [0.05]]), np.array([[0.3], [0.0]])]
-    made = set_aside(labels, shown)
+    shown = [np.array([[0.9], [0.4], [0.2]]), np.array([[0.3], [0.0]])]
+    made = leave_out(labels, shown, shown)
     assert [own[:, 0].tolist() for own in made] == [[1, -1, 0], [1, 0]]
     assert [own[:, 0].tolist() for own in labels] == [[1, 0, 0], [1, 0]]  # these stay as they were
-    assert set_aside([], []) == []
+    assert leave_out([], [], []) == []
 
 
-@given(
-    st.lists(
-        st.lists(st.tuples(st.booleans(), st.sampled_from([0, 0.05, 0.1, 0.3, 0.6, 1])), max_size=6),
-        max_size=5,
-    )
-)
-def test_no_more_are_set_aside_than_are_learnt(documents: list[list[tuple[bool, float]]]) -> None:
-    """Against a loop over the words, the likeliest first."""
-    labels = [np.array([[int(true)] for true, _ in own], np.int8).reshape(-1, 1) for own in documents]
-    shown = [np.array([[part] for _, part in own], np.float32).reshape(-1, 1) for own in documents]
-    words = sorted((float(part[0]) for own, parts in zip(labels, shown, strict=True)
-                    for label, part in zip(own, parts, strict=True) if not label[0]), reverse=True)  # fmt: skip
-    learnt = sum(int(own.sum()) for own in labels)
-    least = words[learnt] if learnt < len(words) else 0.0  # words of equal chance go together
-    for own, parts, made in zip(labels, shown, set_aside(labels, shown), strict=True):
-        for label, part, now in zip(own[:, 0], parts[:, 0], made[:, 0], strict=True):
-            expected = -1 if not label and part > least and part > np.float32(LIKELY) else label
-            assert now == expected
-    assert sum(int((own < 0).sum()) for own in set_aside(labels, shown)) <= learnt
+WORD = st.tuples(st.booleans(), st.floats(-2, 2), st.booleans())  # label, score, of a document of the class
 
 
-def test_classes_are_set_aside_by_themselves() -> None:
+@given(st.lists(st.lists(WORD, max_size=8), max_size=5))
+def test_as_many_are_left_out_as_have_a_label_by_score(
+    documents: list[list[tuple[bool, float, bool]]],
+) -> None:
+    """Against a list of the words, the highest score first. Chances rise with scores, in steps: many are equal."""
+
+    def columns(place: int) -> list[np.ndarray]:
+        return [np.array([word[place] for word in own], np.float64).reshape(-1, 1) for own in documents]
+
+    labels = [(label * mine).astype(np.int8) for label, mine in zip(columns(0), columns(2), strict=True)]
+    scores = columns(1)
+    shown = [(own > 0) * 0.5 * mine for own, mine in zip(scores, columns(2), strict=True)]
+    words = [
+        (score, i, n)
+        for i, own in enumerate(scores)
+        for n, score in enumerate(own[:, 0].tolist())
+        if shown[i][n, 0] > POSSIBLE and not labels[i][n, 0]
+    ]
+    most = sum(int(own.sum()) for own in labels)
+    least = sorted((score for score, _, _ in words), reverse=True)[most:][:1] or [-np.inf]
+    expected = {(i, n) for score, i, n in words if score > least[0]}
+    made = leave_out(labels, shown, scores)
+    assert {(i, n) for i, own in enumerate(made) for n in np.flatnonzero(own[:, 0] < 0).tolist()} == expected
+    for own, label in zip(made, labels, strict=True):
+        np.testing.assert_array_equal(own[own >= 0], label[own >= 0])
+
+
+def test_of_words_that_show_alike_those_of_the_highest_scores_are_left_out() -> None:
+    labels = [np.array([[1]] * 3 + [[0]] * 10, np.int8)]
+    scores = [np.arange(13.0)[:, None]]
+    (made,) = leave_out(labels, [np.full((13, 1), 0.4)], scores)
+    assert np.flatnonzero(made[:, 0] < 0).tolist() == [10, 11, 12]
+
+
+def test_classes_leave_out_words_by_themselves() -> None:
     labels = [np.array([[1, 0], [0, 0], [0, 1]], np.int8)]
-    shown = [np.array([[0.0, 0.9], [0.5, 0.8], [0.2, 0.0]])]
-    (made,) = set_aside(labels, shown)
+    shown = [np.array([[0.0, 0.9], [0.5, 0.8], [0.3, 0.0]])]
+    (made,) = leave_out(labels, shown, shown)
     assert made.tolist() == [[1, -1], [-1, 0], [0, 1]]

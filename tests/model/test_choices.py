@@ -13,7 +13,7 @@ from exaudit.data.document import Document
 from exaudit.errors import DataError, SettingError
 from exaudit.metrics import Counts, best_offset
 from exaudit.model.boundaries import with_boundary, with_boundary_at_zero, with_choice
-from exaudit.model.choices import Known, _parts, choices, exclusive_chances, shown_boundaries
+from exaudit.model.choices import Known, choices, exclusive_chances, parts_of, shown_boundaries
 from exaudit.model.excess import Excess
 from exaudit.model.folder import load_model, save_model
 from tiny import reviews, tiny_labeler
@@ -162,7 +162,7 @@ def test_words_over_which_a_tuned_encoder_spread_the_label_are_seen_by_one_that_
     known = Known(SimpleNamespace(head=head), documents, scores, (2.0 * targets - 1) * 9, targets)  # type: ignore[arg-type]
     mine = np.repeat(targets[:, 0] > 0, 20)
     excess = Excess.along(words[mine], parts[mine, 0])
-    assert _parts(known, [excess]).sum() == pytest.approx(parts.sum())  # as many words as there are
+    assert parts_of(known, [excess]).sum() == pytest.approx(parts.sum())  # as many words as there are
     best = Counts.of(words[mine] > best_offset(words[mine], truth[mine], 1.0), truth[mine]).f()
     f = []
     for given in ((), (excess,)):

@@ -63,12 +63,45 @@ def test_a_trial_comes_first_where_there_is_much_to_read(
     assert record["kept"] == kept
     assert record["dev_order"] == orders[-1]
     if len(orders) == 1:
+        assert record["trial_alone"]
         assert record["texts"] < 50
+        assert record["batch_size"] == 1  # texts: more would be too few steps
         assert model.model_.encoder.fingerprint == fit(bert, pretrain=False).model_.encoder.fingerprint
     else:  # what the trial learnt is not gone on with
         monkeypatch.setattr(pretraining, "TRIAL", 200_000)
         monkeypatch.setattr(pretraining, "_order", lambda *_: (orders[-1], 0.5))
         assert model.model_.encoder.fingerprint == fit(bert).model_.encoder.fingerprint
+
+
+def test_a_trial_on_few_dev_documents_tells_nothing(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([0.5, 0.9])
+    monkeypatch.setattr(pretraining, "_order", lambda *_: (next(looks), 0.7))  # by chance up to 0.7
+    monkeypatch.setattr(pretraining, "TRIAL", 50)
+    record = fit(bert).model_.record["tuning"]["pretraining"]
+    assert record["kept"]
+    assert record["trial_order"] == 0.5
+
+
+def test_a_stopped_trial_is_not_done_again(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    def counted(*arguments: Any, **options: Any) -> None:
+        told.append("tune")
+        if len(told) == 2:
+            raise KeyboardInterrupt
+        tune(*arguments, **options)
+
+    monkeypatch.setattr(pretraining, "_order", lambda *_: (0.56, 0.5))
+    monkeypatch.setattr(pretraining, "TRIAL", 50)
+    monkeypatch.setattr("exaudit.model.tuning.tune", counted)
+    with pytest.raises(KeyboardInterrupt):
+        fit(bert, work=tmp_path)
+    resumed = fit(bert, work=tmp_path, resume=True)
+    assert len(told) == 5  # trial, half of pre-training; pre-training, teacher, student
+    whole = fit(bert)
+    assert resumed.model_.encoder.fingerprint == whole.model_.encoder.fingerprint
 
 
 def test_pretraining_that_is_asked_for_has_no_trial(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +116,7 @@ def test_the_texts_of_a_trial_come_from_everywhere(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(pretraining, "TRIAL", 305)
     changed = [([str(n)] * 10, [0] * 10) for n in range(1000)]
     some = pretraining._trial(changed, np.random.default_rng(0))
-    assert len(some) == 30
+    assert len(some) == len({words[0] for words, _ in some}) == 30
     assert sum(int(words[0]) for words, _ in some) / 30 == pytest.approx(499.5, abs=150)
     monkeypatch.setattr(pretraining, "TRIAL", 3)
     assert len(pretraining._trial(changed, np.random.default_rng(0))) == 1

@@ -339,13 +339,14 @@ def _kept(record: dict[str, Any]) -> str:
     pretraining = tuning.get("pretraining")
     after = ""
     if pretraining:
-        order = f"({100 * pretraining['dev_order']:.0f}% of pairs of dev documents in the right order"
+        order = f"({100 * pretraining['dev_order']:.1f}% of pairs of dev documents in the right order"
         if pretraining["kept"]:
             after = f"after pre-training on synthetic errors {order}), "
         else:
             needed = f"{100 * pretraining['needed']:.0f}%"
-            when = " after a trial" if pretraining.get("trial") else ""
-            found = f"{order}, less than {needed}; --pretrain keeps it"
+            alone = pretraining.get("trial_alone", False)
+            when, instead = (" after a trial", "does it in full") if alone else ("", "keeps it")
+            found = f"{order}, less than {needed}; --pretrain {instead}"
             after = f"pre-training on synthetic errors dropped{when} {found}), "
     if "kept" not in tuning:
         return f"{after}kept epoch {record['history']['best']}"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Opinion", "joint_scores", "pseudo_labels", "set_aside"]
+__all__ = ["Opinion", "joint_scores", "leave_out", "pseudo_labels"]
 
-LIKELY = 0.1  # to be there on account of the class: such a word is no example of one that is not
+POSSIBLE = 0.25  # a word this likely to be there on account of the class is no example of one that is not
 FEW_ERRORS = 0.05  # fewer of a teacher's documents that are wrong tell no more about its words
 
 
@@ -81,24 +81,35 @@ def pseudo_labels(
     return made
 
 
-def set_aside(
-    labels: Sequence[NDArray[np.int8]], shown: Sequence[NDArray[np.floating]]
+def leave_out(
+    labels: Sequence[NDArray[np.int8]],
+    shown: Sequence[NDArray[np.floating]],
+    scores: Sequence[NDArray[np.floating]],
 ) -> list[NDArray[np.int8]]:
     """The same labels (N, K), with -1 for words that may carry the label though no decision needs them.
 
-    A sign may decide alone, and the number after it is of the same sum: it shows, since it is more common in documents
-    of the class, but nothing is lost without it. A student told that it does not carry the label would learn what sets
-    the two apart. So it is told nothing. As many words are set aside as are learnt from at most, the likeliest first:
-    where evidence is dense, nearly all words of a document show a little.
+    A currency sign may tell a sentence by itself. The number after it is more common in documents of the class, but no
+    decision needs it. A student that is told that it does not carry the label learns what sets the two apart; so it is
+    told nothing. At most as many words are left out as have a positive label, those with the highest scores: where
+    evidence is dense, nearly all words of a document are in excess a little.
 
-    shown : how likely each word is to be there on account of each class (N, K), 0 in documents of others.
+    Parameters
+    ----------
+    shown
+        How likely each word is to be there on account of each class (N, K), 0 in documents of others.
+    scores
+        What that rests on (N, K): it rises with them, in steps.
     """
     made = [own.copy() for own in labels]
     for k in range(labels[0].shape[1] if labels else 0):
-        left = [np.where(own[:, k] == 0, parts[:, k], 0.0) for own, parts in zip(labels, shown, strict=True)]
-        learnt = sum(int(own[:, k].sum()) for own in labels)
-        ranked = np.sort(np.concatenate(left))[::-1]  # (W,)
-        least = max(LIKELY, float(ranked[learnt]) if learnt < len(ranked) else 0.0)
-        for own, parts in zip(made, left, strict=True):
-            own[parts > least, k] = -1
+        possible = [
+            (own[:, k] == 0) & (parts[:, k] > POSSIBLE) for own, parts in zip(labels, shown, strict=True)
+        ]
+        ranked = np.sort(np.concatenate([own[mine, k] for own, mine in zip(scores, possible, strict=True)]))[
+            ::-1
+        ]
+        most = sum(int(own[:, k].sum()) for own in labels)
+        least = ranked[most] if most < len(ranked) else -np.inf
+        for own, mine, score in zip(made, possible, scores, strict=True):
+            own[mine & (score[:, k] > least), k] = -1
     return made

@@ -8,8 +8,8 @@ loss of its own (R-Drop): few documents are otherwise soon known by heart.
 
 A step on long documents may need more memory than there is: their gradients are then added up part by part.
 
-The last steps still sway the weights to and fro, the more the fewer documents there are. Their mean is steadier than
-the last of them (`averaged`; stochastic weight averaging, Izmailov et al., 2018).
+The weights still fluctuate in the last steps, the more the fewer documents there are. Their mean may take the place of
+the last ones (`averaged`; as in stochastic weight averaging, Izmailov et al., 2018, but with a falling rate).
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ class TuningConfig:
 
     def __post_init__(self) -> None:
         unknown = set(self.losses) - {"document", "min-max", "token"}
+        if not 0 <= self.averaged <= 1:
+            raise SettingError(f"`averaged` is {self.averaged}; it is a part of the steps, from 0 to 1")
         if unknown or self.epochs < 1:
             raise SettingError(f"cannot tune with loss {self.loss!r} for {self.epochs} epochs")
 
@@ -127,7 +129,7 @@ def tune(
         schedule = _schedule(optimizer, steps, config)
         state = TuningState(encoder.module, head, optimizer, schedule)
         if config.averaged:
-            state.average(after=math.floor((1 - config.averaged) * steps))
+            state.averaged_from = min(steps, 1 + math.floor((1 - config.averaged) * steps))
         done = 0 if checkpoint is None else state.restore(checkpoint)
         course.skip(config.work(labelled.word_counts) // config.epochs * done)
         for epoch in range(1 + done, config.epochs + 1):

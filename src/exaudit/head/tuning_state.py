@@ -76,17 +76,14 @@ class TuningState:
     head: nn.Module
     optimizer: torch.optim.AdamW
     schedule: torch.optim.lr_scheduler.LambdaLR
+    averaged_from: int | None = None  # the first step whose weights count in their mean
     _mean: AveragedModel | None = field(default=None, init=False)
-    _after: int = field(default=0, init=False)  # so many steps the weights count in the mean
-
-    def average(self, after: int) -> None:
-        """Keep the mean of the weights that come after so many steps."""
-        self._mean, self._after = AveragedModel(self._weights), after
 
     def step(self) -> None:
         self.optimizer.step()
         self.schedule.step()
-        if self._mean is not None and self.schedule.last_epoch > self._after:
+        if self.averaged_from is not None and self.schedule.last_epoch >= self.averaged_from:
+            self._mean = self._mean or AveragedModel(self._weights)
             self._mean.update_parameters(self._weights)
 
     def settle(self) -> None:
@@ -131,6 +128,8 @@ class TuningState:
         for key, tensor in tensors.items():
             part, _, name = key.partition(".")
             parts.setdefault(part, {})[name] = tensor
+        if "mean" in parts:
+            self._mean = AveragedModel(self._weights)
         for part, own in self._parts.items():
             own.load_state_dict(parts[part])
         told = self.optimizer.state_dict()

@@ -27,6 +27,7 @@ __all__ = [
     "excess_record",
     "exclusive_chances",
     "negative_boundary",
+    "parts_of",
     "shown",
     "shown_boundaries",
 ]
@@ -94,7 +95,7 @@ def _by_erasure_and_excess(
     nearer to excess the fewer of them are. Excess decides alone where it takes dozens of words to change what documents
     look like: what a decision needs is then a small part of what speaks for it."""
     words, of_class = np.concatenate(weighed), _of_class(known)  # (W, K) each
-    parts = _parts(known, excess) if excess else shown(known)  # (W, K)
+    parts = parts_of(known, excess) if excess else shown(known)  # (W, K)
     sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
     if sweep is None or not sweep.few:
         return _by_excess(words, parts, of_class, HIDDEN_AMONG_MANY)
@@ -138,7 +139,7 @@ def _by_excess(
 
 def shown(known: Known) -> NDArray[np.float64]:
     """How likely each word is to be there on account of each class (W, K); 0 in documents of others."""
-    return _parts(known, excess_of(known))
+    return parts_of(known, excess_of(known))
 
 
 def excess_of(known: Known) -> tuple[Excess, ...]:
@@ -154,7 +155,7 @@ def excess_of(known: Known) -> tuple[Excess, ...]:
     )
 
 
-def _parts(known: Known, excess: Sequence[Excess]) -> NDArray[np.float64]:
+def parts_of(known: Known, excess: Sequence[Excess]) -> NDArray[np.float64]:
     """The same (W, K), where an untuned encoder has told how likely words of each score are to be."""
     plain = np.concatenate(known.scores)  # (W, K)
     parts = np.stack([own.part(scores) for own, scores in zip(excess, plain.T, strict=True)], 1)
@@ -180,7 +181,7 @@ def _by_odds(
     head = known.eraser.head
     exclusive = head.config.outputs == "softmax" and head.config.classes > 2
     of_class = _of_class(known)  # (W, K)
-    parts = _parts(known, excess) if excess else np.zeros(words.shape)  # (W, K)
+    parts = parts_of(known, excess) if excess else np.zeros(words.shape)  # (W, K)
     found: dict[str, list[float]] = {name: [] for name in BETAS}
     for k, own in enumerate(words.T):
         chances = exclusive_chances(own, of_class[:, k]) if exclusive else np.exp(-np.logaddexp(0, -own))

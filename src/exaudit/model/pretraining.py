@@ -5,8 +5,8 @@ It does so in documents of the negative class, which hold no positive word (the 
 dev documents say whether that was to the point, as it is where the label is about words out of place; if not, it is
 forgotten. It is about two classes, of which one is the absence of something.
 
-Most labels are about something else, and pre-training takes as long as the stages after it: so a short trial on some
-of the texts comes first, and where that does no better than chance, it ends there.
+Most labels are about something else, and pre-training takes up to half of a run's time. So a short trial on some of the
+texts comes first, and often it ends there.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ ROUNDS = 10  # how often each text is changed, each time otherwise
 WORDS = 2_000_000  # at most: learnt from, and looked at for what may stand where
 ALIKE = 20  # dev documents, of about the same length, that are compared
 TO_THE_POINT = 0.6  # of those pairs in their right order, at least; half is chance
-TRIAL = 200_000  # words of the trial; there is none where all of them are not four times as many
-STEPS = 100  # of the trial, at least: a few large batches of long texts would teach nothing
+TRIAL = 200_000  # words of the trial, if there are four times as many in all
+STEPS = 100  # of the trial, where it has as many texts: a few large batches of long ones would teach nothing
 PROMISING = 0.55  # of the pairs in their right order after the trial, at least
 BATCH = 64  # texts of a step
 
 Texts = Sequence[Sequence[str]]
-Marked = tuple[list[str], list[int]]  # words, and 1 for each that was changed
+Changed = tuple[list[str], list[int]]  # words, and 1 for each that was changed
 
 
 def pretrained(job: Job, encoder: Transformer, course: Course) -> tuple[Transformer, dict[str, Any] | None]:
@@ -61,15 +61,18 @@ def pretrained(job: Job, encoder: Transformer, course: Course) -> tuple[Transfor
     texts = [d.tokens for d in data.documents]
     draws = np.random.default_rng([settings.seed, 11])
     changed = _changed(clean, Changer(_some(texts, draws), seed=settings.seed), draws)
+    tried: dict[str, Any] = {}
     if _has_trial(job):
         some = _trial(changed, draws)
-        _, trial = _spotting(job, encoder, some, "trial", course)
-        if trial["dev_order"] < PROMISING:
-            course.skip(_words(changed))
-            return encoder, {**trial, "needed": PROMISING, "kept": False, "trial": True}
+        batch = max(1, min(BATCH, len(some) // STEPS))
+        trial = _spotting(job, encoder, some, "trial", course, batch)[1]
+        if trial["dev_order"] < PROMISING and trial["needed"] <= TO_THE_POINT:  # enough dev documents to tell
+            course.skip(sum(len(words) for words, _ in changed))
+            return encoder, {**trial, "needed": PROMISING, "kept": False, "trial_alone": True}
+        tried = {"trial_order": trial["dev_order"]}
     found, record = _spotting(job, encoder, changed, "pretraining", course)
     kept = bool(settings.pretrain) or record["dev_order"] >= record["needed"]
-    return found if kept else encoder, {**record, "kept": kept}
+    return found if kept else encoder, {**record, **tried, "kept": kept}
 
 
 def words_changed(job: Job) -> int:
@@ -82,30 +85,30 @@ def _has_trial(job: Job) -> bool:
     return job.settings.pretrain is None and ROUNDS * sum(map(len, _clean(job))) >= 4 * TRIAL
 
 
-def _trial(changed: Sequence[Marked], draws: np.random.Generator) -> list[Marked]:
+def _trial(changed: Sequence[Changed], draws: np.random.Generator) -> list[Changed]:
     """Some of the changed texts, from everywhere."""
     drawn = [changed[i] for i in draws.permutation(len(changed)).tolist()]
     return drawn[: max(1, sum(words <= TRIAL for words in accumulate(len(words) for words, _ in drawn)))]
 
 
 def _spotting(
-    job: Job, encoder: Transformer, changed: Sequence[Marked], name: str, course: Course
+    job: Job,
+    encoder: Transformer,
+    changed: Sequence[Changed],
+    name: str,
+    course: Course,
+    batch_size: int = BATCH,
 ) -> tuple[Transformer, dict[str, Any]]:
     """An encoder that learnt to spot the words that were changed, and how far that tells the dev documents apart."""
     settings, split = job.settings, _split(changed)
     fresh = encoder.copy(upper_layers(settings, encoder))
     config = tuning_config(fresh, split, "document+token", seed=settings.seed, epochs=1, rate=3e-4)
-    batch = max(1, min(BATCH, len(changed) // STEPS)) if name == "trial" else BATCH
-    config = replace(config, epochs=1, batch_size=batch, agreement=0.0)  # no text comes twice as it is
+    config = replace(config, epochs=1, batch_size=batch_size, agreement=0.0)  # no text comes twice as it is
     head = job.new_head(fresh, pool="none")
     found = tune_or_resume(fresh, head, split, config, replace(job.options, group=None), name, course)
     order, chance = _order(found.head, job.dev.encoded(settings, found.encoder))
     told = {"texts": len(changed), "dev_order": order, "needed": max(TO_THE_POINT, chance)}
     return found.encoder, {**found.record, **told}
-
-
-def _words(changed: Sequence[Marked]) -> int:
-    return sum(len(words) for words, _ in changed)
 
 
 def _clean(job: Job) -> Texts:
@@ -138,7 +141,7 @@ def _order(head: Head, dev: LabelledFeatures) -> tuple[float, float]:
     return (above / pairs, 0.5 + 2 * math.sqrt(spread) / pairs) if pairs else (0.5, 1.0)
 
 
-def _changed(texts: Texts, change: Changer, draws: np.random.Generator) -> list[Marked]:
+def _changed(texts: Texts, change: Changer, draws: np.random.Generator) -> list[Changed]:
     """The texts, several times over, each time changed otherwise, with a mark on every word that was changed."""
     return [change(text) for text in _some([text for _ in range(ROUNDS) for text in texts], draws)]
 
@@ -151,7 +154,7 @@ def _some(texts: Texts, draws: np.random.Generator) -> Texts:
     return texts[: max(1, sum(words <= WORDS for words in accumulate(map(len, texts))))]
 
 
-def _split(changed: Sequence[Marked]) -> Split:
+def _split(changed: Sequence[Changed]) -> Split:
     """Changed texts as documents to learn from: the words that were changed are the positive ones."""
     labels = LabelledFeatures(
         features=Features.of_words([]),

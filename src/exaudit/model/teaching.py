@@ -6,8 +6,8 @@
                    fewer words for it, since tuning carries what a document says to all of its words
     pseudo-labels  the words of the training documents that the decisions of both need (`exaudit.head.pseudo_labels`):
                    erasing those above a boundary takes the evidence away (`exaudit.model.sweep`); overruled by the
-                   documents' labels. Words that no decision needs, but that are in excess, are neither learnt nor
-                   unlearnt
+                   documents' labels. Words that no decision needs, but that are more common in documents of the
+                   class, have no pseudo-label
     student        the encoder as it was before the teacher; its last layers tuned on those words and the documents
 
 Teachers point at words because filters compete for them; the student, which scores every word by itself, learns
@@ -29,11 +29,11 @@ from exaudit.encode.transformer import Transformer
 from exaudit.head.course import Course
 from exaudit.head.labelled import LabelledFeatures
 from exaudit.head.network import Head, class_scores
-from exaudit.head.pseudo_labels import Opinion, joint_scores, pseudo_labels, set_aside
+from exaudit.head.pseudo_labels import Opinion, joint_scores, leave_out, pseudo_labels
 from exaudit.head.training import decided, scored
 from exaudit.head.tuning import TuningConfig
 from exaudit.metrics import averaged, columns, document_metrics, stable_offset
-from exaudit.model.choices import Known, excess_of, shown, shown_boundaries
+from exaudit.model.choices import Known, excess_of, parts_of, shown_boundaries
 from exaudit.model.erasure import Eraser
 from exaudit.model.excess import Excess
 from exaudit.model.job import Job, Trained
@@ -65,7 +65,7 @@ def taught(job: Job, encoder: Transformer) -> Trained:
 
     targets = job.data.labels.class_targets(len(job.labels))  # (D, K)
     own_labels = pseudo_labels(joint_scores([first, second.opinion], targets), targets)
-    own_labels = set_aside(own_labels, second.shown)
+    own_labels = leave_out(own_labels, second.shown, second.opinion.scores)
     pseudo_labelled = replace(job.data, labels=replace(job.data.labels, token_targets=own_labels))
     fresh = start.copy(upper_layers(settings, encoder))
     head = job.new_head(fresh, pool="none")
@@ -100,7 +100,7 @@ def _teacher(
     return replace(teacher, head=head), history, _opinion(job, teacher.encoder, head, data, dev, tuned=True)
 
 
-class Second(NamedTuple):
+class SecondOpinion(NamedTuple):
     """What a head on an encoder that is not tuned makes of the words."""
 
     opinion: Opinion
@@ -108,7 +108,7 @@ class Second(NamedTuple):
     shown_in_dev: NDArray[np.float64]  # and words of dev (W, K)
 
 
-def _second_opinion(job: Job, encoder: Transformer) -> Second:
+def _second_opinion(job: Job, encoder: Transformer) -> SecondOpinion:
     frozen = replace(job, settings=replace(job.settings, tune_encoder=False, pretrain=None))
     count = encoder.module.config.num_hidden_layers
     encoder = encoder.copy(job.settings.layers or usual_layers(job.settings.encoder, count))
@@ -117,6 +117,7 @@ def _second_opinion(job: Job, encoder: Transformer) -> Second:
     frozen.train_head(head, data, dev, job.options.checkpoint("second_opinion", encoder))
     known = _known(frozen, encoder, head, dev)
     excess = excess_of(known)
+    in_dev = parts_of(known, excess)
     opinion = _opinion(frozen, encoder, head, data, dev, tuned=False)
     of_class = data.class_targets(head.config.classes) > 0  # (D, K)
     parts = [
@@ -124,7 +125,7 @@ def _second_opinion(job: Job, encoder: Transformer) -> Second:
         * mine
         for words, mine in zip(opinion.scores, of_class, strict=True)
     ]  # (N, K) each
-    return Second(opinion, parts, shown(known))
+    return SecondOpinion(opinion, parts, in_dev)
 
 
 def _excess(head: Head, dev: LabelledFeatures, parts: NDArray[np.float64]) -> tuple[Excess, ...]:
