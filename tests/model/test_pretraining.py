@@ -34,6 +34,20 @@ def fit(bert: Path, **settings: Any) -> Labeler:
     return model.fit(documents[:30], dev=documents[30:], **options)
 
 
+def stopped_at(turn: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Tuning is interrupted at one turn; the list grows with every turn."""
+    told: list[str] = []
+
+    def counted(*arguments: Any, **options: Any) -> None:
+        told.append("tune")
+        if len(told) == turn:
+            raise KeyboardInterrupt
+        tune(*arguments, **options)
+
+    monkeypatch.setattr("exaudit.model.tuning.tune", counted)
+    return told
+
+
 @pytest.mark.parametrize(("order", "kept"), [(0.9, True), (0.55, False)])
 def test_it_is_kept_where_it_tells_the_dev_documents_apart(
     bert: Path, order: float, kept: bool, monkeypatch: pytest.MonkeyPatch
@@ -85,17 +99,9 @@ def test_a_trial_on_few_dev_documents_tells_nothing(bert: Path, monkeypatch: pyt
 def test_a_stopped_trial_is_not_done_again(
     bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
-
-    def counted(*arguments: Any, **options: Any) -> None:
-        told.append("tune")
-        if len(told) == 2:
-            raise KeyboardInterrupt
-        tune(*arguments, **options)
-
+    told = stopped_at(2, monkeypatch)
     monkeypatch.setattr(pretraining, "_order", lambda *_: (0.56, 0.5))
     monkeypatch.setattr(pretraining, "TRIAL", 50)
-    monkeypatch.setattr("exaudit.model.tuning.tune", counted)
     with pytest.raises(KeyboardInterrupt):
         fit(bert, work=tmp_path)
     resumed = fit(bert, work=tmp_path, resume=True)
@@ -131,15 +137,7 @@ def test_more_than_chance_is_asked_of_few_documents(bert: Path, monkeypatch: pyt
 def test_a_stopped_run_does_not_do_it_again(
     bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
-
-    def counted(*arguments: Any, **options: Any) -> None:
-        told.append("tune")
-        if len(told) == 3:
-            raise KeyboardInterrupt
-        tune(*arguments, **options)
-
-    monkeypatch.setattr("exaudit.model.tuning.tune", counted)
+    told = stopped_at(3, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         fit(bert, pretrain=True, work=tmp_path)
     resumed = fit(bert, pretrain=True, work=tmp_path, resume=True)

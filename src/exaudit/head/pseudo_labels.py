@@ -105,11 +105,9 @@ def leave_out(
         possible = [
             (own[:, k] == 0) & (parts[:, k] > POSSIBLE) for own, parts in zip(labels, shown, strict=True)
         ]
-        ranked = np.sort(np.concatenate([own[mine, k] for own, mine in zip(scores, possible, strict=True)]))[
-            ::-1
-        ]
+        rising = np.sort(np.concatenate([own[mine, k] for own, mine in zip(scores, possible, strict=True)]))
         most = sum(int(own[:, k].sum()) for own in labels)
-        least = ranked[most] if most < len(ranked) else -np.inf
+        least = rising[-most - 1] if most < len(rising) else -np.inf
         for own, mine, score in zip(made, possible, scores, strict=True):
             own[mine & (score[:, k] > least), k] = -1
     return made

@@ -95,7 +95,7 @@ def _by_erasure_and_excess(
     nearer to excess the fewer of them are. Excess decides alone where it takes dozens of words to change what documents
     look like: what a decision needs is then a small part of what speaks for it."""
     words, of_class = np.concatenate(weighed), _of_class(known)  # (W, K) each
-    parts = parts_of(known, excess) if excess else shown(known)  # (W, K)
+    parts = _parts(known, excess) if excess else shown(known)  # (W, K)
     sweep = Sweep.over(known.eraser, known.documents, weighed, known.outputs, known.truth)
     if sweep is None or not sweep.few:
         return _by_excess(words, parts, of_class, HIDDEN_AMONG_MANY)
@@ -139,7 +139,7 @@ def _by_excess(
 
 def shown(known: Known) -> NDArray[np.float64]:
     """How likely each word is to be there on account of each class (W, K); 0 in documents of others."""
-    return parts_of(known, excess_of(known))
+    return _parts(known, excess_of(known))
 
 
 def excess_of(known: Known) -> tuple[Excess, ...]:
@@ -155,11 +155,19 @@ def excess_of(known: Known) -> tuple[Excess, ...]:
     )
 
 
-def parts_of(known: Known, excess: Sequence[Excess]) -> NDArray[np.float64]:
-    """The same (W, K), where an untuned encoder has told how likely words of each score are to be."""
-    plain = np.concatenate(known.scores)  # (W, K)
-    parts = np.stack([own.part(scores) for own, scores in zip(excess, plain.T, strict=True)], 1)
-    return np.asarray(parts * _of_class(known))
+def parts_of(
+    excess: Sequence[Excess], scores: Scores, truth: NDArray[np.generic]
+) -> list[NDArray[np.float64]]:
+    """How likely the words of each document are to be there on account of each class (N, K); 0 if it is not of that."""
+    return [
+        np.stack([each.part(own) for each, own in zip(excess, words.T, strict=True)], 1) * mine
+        for words, mine in zip(scores, np.asarray(truth) > 0, strict=True)
+    ]
+
+
+def _parts(known: Known, excess: Sequence[Excess]) -> NDArray[np.float64]:
+    """The same for all words (W, K)."""
+    return np.concatenate(parts_of(excess, known.scores, known.truth))
 
 
 def _of_class(known: Known) -> NDArray[np.bool_]:
@@ -181,7 +189,7 @@ def _by_odds(
     head = known.eraser.head
     exclusive = head.config.outputs == "softmax" and head.config.classes > 2
     of_class = _of_class(known)  # (W, K)
-    parts = parts_of(known, excess) if excess else np.zeros(words.shape)  # (W, K)
+    parts = _parts(known, excess) if excess else np.zeros(words.shape)  # (W, K)
     found: dict[str, list[float]] = {name: [] for name in BETAS}
     for k, own in enumerate(words.T):
         chances = exclusive_chances(own, of_class[:, k]) if exclusive else np.exp(-np.logaddexp(0, -own))

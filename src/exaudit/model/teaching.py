@@ -104,7 +104,7 @@ class SecondOpinion(NamedTuple):
     """What a head on an encoder that is not tuned makes of the words."""
 
     opinion: Opinion
-    shown: list[NDArray[np.float32]]  # how likely training words are there on account of each class (N, K)
+    shown: list[NDArray[np.float64]]  # how likely training words are there on account of each class (N, K)
     shown_in_dev: NDArray[np.float64]  # and words of dev (W, K)
 
 
@@ -117,15 +117,11 @@ def _second_opinion(job: Job, encoder: Transformer) -> SecondOpinion:
     frozen.train_head(head, data, dev, job.options.checkpoint("second_opinion", encoder))
     known = _known(frozen, encoder, head, dev)
     excess = excess_of(known)
-    in_dev = parts_of(known, excess)
+    in_dev = np.concatenate(parts_of(excess, known.scores, known.truth))
     opinion = _opinion(frozen, encoder, head, data, dev, tuned=False)
-    of_class = data.class_targets(head.config.classes) > 0  # (D, K)
-    parts = [
-        np.stack([each.part(own) for each, own in zip(excess, words.T, strict=True)], 1).astype(np.float32)
-        * mine
-        for words, mine in zip(opinion.scores, of_class, strict=True)
-    ]  # (N, K) each
-    return SecondOpinion(opinion, parts, in_dev)
+    # By what dev showed: the head knows the training documents, and would find too many of their words in excess.
+    shown = parts_of(excess, opinion.scores, data.class_targets(head.config.classes))
+    return SecondOpinion(opinion, shown, in_dev)
 
 
 def _excess(head: Head, dev: LabelledFeatures, parts: NDArray[np.float64]) -> tuple[Excess, ...]:
